@@ -1,0 +1,66 @@
+# Every target does its own set-up: a virtual environment inside the project.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NEWEST := .venv-newest
+# user's key, pins and kernels' connection files stay inside the project
+export JUPYTER_DATA_DIR := $(CURDIR)/.work/jupyter
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+WORKERS ?= 2
+
+.PHONY: help setup demo test check long soak bench clean
+
+help:
+	@echo "make demo   run the flights pipeline, kill its kernel, resume, compare"
+	@echo "make test   the test suite, on this Python and on the newest one found"
+	@echo "make check  what a developer runs before a commit"
+	@echo "make long   matrices and soaks of minutes"
+	@echo "make soak N=50    kill -9 the demo at random moments"
+	@echo "make bench  benchmarks, printed as ratios"
+
+.make/venv: pyproject.toml
+	@mkdir -p .make .work
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[test,data,dev]'
+	@touch $@
+
+# the newest supported Python on this machine, if it is not the one above
+.make/newest: pyproject.toml tools/newest_python.py .make/venv
+	@newest=$$($(BIN)/python tools/newest_python.py); \
+	rm -rf $(NEWEST); \
+	if [ -n "$$newest" ]; then \
+	  "$$newest" -m venv $(NEWEST) && \
+	  $(NEWEST)/bin/python -m pip install --quiet --editable '.[test,data]'; \
+	fi
+	@touch $@
+
+setup: .make/venv .make/newest
+
+demo: .make/venv
+	$(BIN)/python notebooks/demo/demo.py
+
+test: setup
+	$(BIN)/python tools/run_suite.py $(BIN)/python $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long"
+
+check: .make/venv
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not long and not kernel"
+
+long: setup
+	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
+	$(BIN)/python notebooks/demo/soak.py 6 --seed 20261129 --sample 0.05
+
+N ?= 50
+SEED ?= $(shell date +%s)
+soak: .make/venv
+	$(BIN)/python notebooks/demo/soak.py $(N) --seed $(SEED)
+
+bench: .make/venv
+	$(BIN)/python benchmarks/bench_open.py
+	$(BIN)/python benchmarks/bench_step.py
+
+clean:
+	rm -rf .make .venv .venv-newest .work dist build

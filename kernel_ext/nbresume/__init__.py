@@ -1,0 +1,52 @@
+"""Resumable notebook cells: durable workflow steps for Jupyter.
+
+Importing this package is cheap: everything is loaded on first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from nbresume.settings import __version__
+
+if TYPE_CHECKING:
+    from nbresume.compose import open_checkpoints
+    from nbresume.errors import NbresumeError
+    from nbresume.run.view import RunView
+    from nbresume.store.checkpoints import Checkpoint, CheckpointStore
+    from nbresume.ui.ipython.magics import (
+        load_ipython_extension,
+        unload_ipython_extension,
+    )
+
+_LAZY = {
+    "Checkpoint": "nbresume.store.checkpoints",
+    "CheckpointStore": "nbresume.store.checkpoints",
+    "NbresumeError": "nbresume.errors",
+    "RunView": "nbresume.run.view",
+    "load_ipython_extension": "nbresume.ui.ipython.magics",
+    "open_checkpoints": "nbresume.compose",
+    "unload_ipython_extension": "nbresume.ui.ipython.magics",
+}
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointStore",
+    "NbresumeError",
+    "RunView",
+    "__version__",
+    "load_ipython_extension",
+    "open_checkpoints",
+    "unload_ipython_extension",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use (PEP 562)."""
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    message = f"module 'nbresume' has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

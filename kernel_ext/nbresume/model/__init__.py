@@ -1,0 +1,1 @@
+"""Pure values: envelope, records, states, codec."""

@@ -1,0 +1,108 @@
+"""Records ⇄ canonical JSON bytes; unknown kinds and schemas are refused.
+
+The rule: equal values have equal bytes (sorted keys, one line, UTF-8), and a record
+of a kind or schema version that is not in ``SCHEMAS`` is never guessed at.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast, get_args
+
+import msgspec
+
+from nbresume.errors import Damaged, SchemaError
+from nbresume.model.envelope import Envelope
+from nbresume.model.records import Record, RunRecord
+
+T = TypeVar("T")
+
+SCHEMAS: Mapping[str, Mapping[int, type[Record]]] = {
+    cls.KIND: {cls.SCHEMA: cls} for cls in get_args(RunRecord)
+}
+"""kind → schema version → class. A new version is a new entry, never a change."""
+
+
+def canonical(value: Any) -> bytes:
+    """Return the one JSON encoding of a value: sorted keys, no spaces."""
+    return msgspec.json.encode(value, order="sorted")
+
+
+def encode_envelope(envelope: Envelope) -> bytes:
+    """Return the bytes of a record as they are stored: one line."""
+    return canonical(envelope) + b"\n"
+
+
+def decode_envelope(data: bytes, *, name: str) -> Envelope:
+    """Return the envelope in `data`; the payload is still plain JSON.
+
+    Raises
+    ------
+    Damaged
+        The bytes are not a whole envelope.
+    """
+    return decode(data, Envelope, name=name)
+
+
+def decode(data: bytes, kind: type[T], *, name: str) -> T:
+    """Return the value in `data`, checked field by field.
+
+    Raises
+    ------
+    Damaged
+        The bytes are not JSON of this shape.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Damaged(
+            f"{name} cannot be read",
+            because=f"its bytes are damaged or incomplete ({error})",
+            remedy="Type nbresume verify to see what else is affected.",
+            name=name,
+        ) from error
+
+
+def payload_of(record: Record) -> dict[str, Any]:
+    """Return the record as the payload of an envelope."""
+    payload: dict[str, Any] = msgspec.to_builtins(record)
+    return payload
+
+
+def record_of(envelope: Envelope) -> RunRecord:
+    """Return the record that an envelope of a run's chain holds.
+
+    Raises
+    ------
+    SchemaError
+        The kind or its schema version is unknown here.
+    Damaged
+        The payload does not have the shape of its schema.
+    """
+    versions = SCHEMAS.get(envelope.kind, {})
+    cls = versions.get(envelope.schema_version)
+    if cls is None:
+        raise SchemaError(
+            f"revision {envelope.revision} of {envelope.id} was not read",
+            because=f"it holds {envelope.kind} version {envelope.schema_version}, "
+            f"written by {envelope.writer or 'an unnamed release'}; this release "
+            f"reads {_say(envelope.kind, versions)}",
+            remedy="Use the release that wrote it, or a newer one: "
+            "pip install -U nbresume.",
+            kind=envelope.kind,
+            found=envelope.schema_version,
+        )
+    try:
+        record = msgspec.convert(envelope.payload, type=cls)
+    except msgspec.ValidationError as error:
+        raise Damaged(
+            f"revision {envelope.revision} of {envelope.id} cannot be read",
+            because=f"its payload is no {envelope.kind} ({error})",
+            remedy="Type nbresume verify to see what else is affected.",
+            revision=envelope.revision,
+        ) from error
+    return cast("RunRecord", record)
+
+
+def _say(kind: str, versions: Mapping[int, object]) -> str:
+    if not versions:
+        return f"no {kind}"
+    return f"{kind} version " + ", ".join(str(v) for v in sorted(versions))

@@ -1,0 +1,380 @@
+"""The folded state of a run, and the state of each step as a table.
+
+The rule: states are derived from records and the liveness of the claimant, never
+stored. `RunState.apply` is the only place where a record gets its meaning; `TABLE`
+is the only place where facts become a state (the shape is h11's).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from nbresume.model.records import (
+    Ambient,
+    Claim,
+    Committed,
+    Failed,
+    How,
+    Intent,
+    MadeCurrent,
+    ManifestRef,
+    Quarantined,
+    Resolution,
+    RunRecord,
+    Usage,
+)
+
+KEPT_COMMITS: Final = 4
+"""Commits of a step that stay whole in the folded state."""
+KEPT_KEYS: Final = 64
+"""Older commits of a step that can be found again by their key."""
+
+
+class State(StrEnum):
+    """What a step is, in the words that people see."""
+
+    NEW = "NEW"
+    RUNNING = "RUNNING"
+    RAN = "RAN"
+    FAILED = "FAILED"
+    INTERRUPTED = "INTERRUPTED"
+    AMBIGUOUS = "AMBIGUOUS"
+    COMMITTED = "COMMITTED"
+    STALE = "STALE"
+    ORPHANED = "ORPHANED"
+    ABANDONED = "ABANDONED"
+    QUARANTINED = "QUARANTINED"
+
+
+class Claimant(StrEnum):
+    """The kernel that ran the newest attempt, as it looks from here."""
+
+    ALIVE = "alive"
+    HOLDS_BODY = "holds the finished body"
+    GONE = "fenced or dead"
+    UNKNOWN = "unknown"
+
+
+class Outcome(StrEnum):
+    """What the records say about the newest attempt."""
+
+    NONE = "no attempt"
+    OPEN = "no outcome"
+    FAILED = "failed"
+    COMMITTED = "committed"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that a step's state depends on."""
+
+    outcome: Outcome
+    claimant: Claimant = Claimant.GONE
+    in_doubt: bool = False
+    resolution: How | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table; None stands for any value."""
+
+    outcome: Outcome
+    claimant: Claimant | None
+    in_doubt: bool | None
+    resolution: How | None
+    state: State
+
+    def fits(self, facts: Facts) -> bool:
+        """Say whether the facts are of this kind."""
+        return (
+            self.outcome is facts.outcome
+            and self.claimant in (None, facts.claimant)
+            and self.in_doubt in (None, facts.in_doubt)
+            and self.resolution in (None, facts.resolution)
+        )
+
+
+TABLE: Final = (
+    # outcome, claimant, in doubt, resolution → state; the first that fits holds
+    Row(Outcome.NONE, None, None, None, State.NEW),
+    Row(Outcome.COMMITTED, None, None, None, State.COMMITTED),
+    Row(Outcome.OPEN, None, None, How.ABANDON, State.ABANDONED),
+    Row(Outcome.FAILED, None, None, How.ABANDON, State.ABANDONED),
+    Row(Outcome.OPEN, None, None, How.RETRY, State.NEW),
+    Row(Outcome.FAILED, None, True, How.RETRY, State.NEW),
+    Row(Outcome.FAILED, None, True, None, State.AMBIGUOUS),
+    Row(Outcome.FAILED, None, False, None, State.FAILED),
+    Row(Outcome.OPEN, Claimant.HOLDS_BODY, None, None, State.RAN),
+    Row(Outcome.OPEN, Claimant.ALIVE, None, None, State.RUNNING),
+    Row(Outcome.OPEN, Claimant.UNKNOWN, None, None, State.RUNNING),
+    Row(Outcome.OPEN, Claimant.GONE, True, None, State.AMBIGUOUS),
+    Row(Outcome.OPEN, Claimant.GONE, False, None, State.INTERRUPTED),
+)
+
+
+def state_of(facts: Facts) -> State:
+    """Return the state that the table gives for these facts."""
+    return next(row.state for row in TABLE if row.fits(facts))
+
+
+class Attempt(msgspec.Struct, kw_only=True):
+    """The newest attempt of a step."""
+
+    revision: int
+    epoch: int
+    at: datetime
+    intent: Intent
+    outcome: Outcome = Outcome.OPEN
+    failed: Failed | None = None
+    resolution: Resolution | None = None
+
+    def doubt(self) -> str:
+        """Return why the attempt is in doubt if its outcome is unknown, or ''."""
+        if self.intent.options.effects:
+            return "it declared --effects"
+        return ""
+
+
+class Commit(msgspec.Struct, kw_only=True):
+    """One commit of a step."""
+
+    revision: int
+    at: datetime
+    record: Committed
+    by_evidence: Resolution | None = None
+    """It was settled by a person's evidence: no values are kept."""
+
+
+class StepHistory(msgspec.Struct, kw_only=True):
+    """What the records say about one step."""
+
+    name: str
+    first_revision: int
+    """Of its first intent: the order of steps when no notebook tells it."""
+    attempts: int = 0
+    attempt: Attempt | None = None
+    commits: dict[int, Commit] = {}
+    """The newest ones whole, by revision."""
+    current: int = -1
+    """Revision of the commit that counts; -1 if none."""
+    keys: dict[str, int] = {}
+    """Key → revision of the newest commit with it."""
+    commit_number: int = 0
+    rerun: Resolution | None = None
+    """A person asked for it to run again."""
+
+    def commit(self) -> Commit | None:
+        """Return the commit that counts, if there is one."""
+        return self.commits.get(self.current)
+
+    def facts(self, claimant: Claimant) -> Facts:
+        """Return what the state of the newest attempt depends on."""
+        attempt = self.attempt
+        if attempt is None:
+            outcome = Outcome.COMMITTED if self.current >= 0 else Outcome.NONE
+            return Facts(outcome, claimant)
+        resolution = attempt.resolution.how if attempt.resolution else None
+        open_doubt = attempt.outcome is Outcome.OPEN and bool(attempt.doubt())
+        return Facts(attempt.outcome, claimant, open_doubt, resolution)
+
+
+class StoredAmbient(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest stored value that plain cells gave a name."""
+
+    ambient: Ambient
+    manifest: ManifestRef
+
+
+class RunState(msgspec.Struct, kw_only=True):
+    """A run's chain, folded up to and including `revision`."""
+
+    revision: int = -1
+    digest: str = ""
+    """Of the record at `revision`: what the next one links to."""
+    epoch: int = 0
+    claim: Claim | None = None
+    claimed_at: datetime | None = None
+    steps: dict[str, StepHistory] = {}
+    ambient: dict[str, StoredAmbient] = {}
+    """Name → the newest value that plain cells gave it and an intent stored."""
+    modules: dict[str, str] = {}
+    """Name → module or import that plain cells bound to it."""
+    next_object: int = 0
+    usage: Usage = Usage()
+    damaged: list[int] = []
+    """Revisions that could not be read and are not quarantined yet."""
+    quarantined: list[int] = []
+
+    def step(self, name: str) -> StepHistory | None:
+        """Return the history of a step, if it has one."""
+        return self.steps.get(name)
+
+    def commit(self, name: str) -> Commit | None:
+        """Return the commit of a step that counts, if there is one."""
+        history = self.steps.get(name)
+        return history.commit() if history else None
+
+    def skip(self, revision: int, *, digest: str) -> None:
+        """Move past a damaged record: what it may have decided is undecided."""
+        self.revision, self.digest = revision, digest
+        self.damaged.append(revision)
+
+    def apply(
+        self,
+        record: RunRecord,
+        *,
+        revision: int,
+        digest: str,
+        epoch: int,
+        at: datetime,
+    ) -> None:
+        """Fold one record in; afterwards the state is that at `revision`."""
+        self.revision, self.digest = revision, digest
+        match record:
+            case Claim():
+                self.epoch, self.claim, self.claimed_at = epoch, record, at
+            case Intent():
+                self._intend(record, revision, epoch, at)
+            case Committed():
+                self._commit(record, Commit(revision=revision, at=at, record=record))
+            case Failed():
+                self._fail(record)
+            case Resolution():
+                self._resolve(record, revision, at)
+            case MadeCurrent():
+                self._make_current(record)
+            case Quarantined():
+                self.quarantined.append(record.revision)
+                self.damaged = [r for r in self.damaged if r != record.revision]
+
+    def _history(self, name: str, revision: int) -> StepHistory:
+        history = self.steps.get(name)
+        if history is None:
+            history = self.steps[name] = StepHistory(name=name, first_revision=revision)
+        return history
+
+    def _intend(self, intent: Intent, revision: int, epoch: int, at: datetime) -> None:
+        history = self._history(intent.step, revision)
+        history.attempts += 1
+        history.attempt = Attempt(revision=revision, epoch=epoch, at=at, intent=intent)
+        self.next_object = max(self.next_object, intent.next_object)
+        self.modules |= intent.modules
+        for name, ambient in intent.ambient.items():
+            if ambient.manifest >= 0:
+                self.ambient[name] = StoredAmbient(
+                    ambient=ambient,
+                    manifest=intent.ambient_manifests[ambient.manifest],
+                )
+        self._use(attempts=1)
+
+    def _commit(self, record: Committed, commit: Commit) -> None:
+        history = self._history(record.step, commit.revision)
+        attempt = history.attempt
+        if attempt is not None and attempt.intent.attempt == record.attempt:
+            attempt.outcome = Outcome.COMMITTED
+        history.commits[commit.revision] = commit
+        history.current = commit.revision
+        history.commit_number = max(history.commit_number, record.commit_number)
+        history.keys.pop(record.key, None)
+        history.keys[record.key] = commit.revision
+        history.rerun = None
+        _trim(history)
+        self.next_object = max(self.next_object, record.next_object)
+        self._use(
+            wall_s=record.duration_s, cpu_s=record.cpu_s, size=record.payload_bytes
+        )
+
+    def _fail(self, record: Failed) -> None:
+        history = self.steps.get(record.step)
+        attempt = history.attempt if history else None
+        if attempt is not None and attempt.intent.attempt == record.attempt:
+            attempt.outcome, attempt.failed = Outcome.FAILED, record
+        self._use(wall_s=record.duration_s, cpu_s=record.cpu_s)
+
+    def _resolve(self, record: Resolution, revision: int, at: datetime) -> None:
+        if record.how is How.RERUN:
+            # also of a step that never ran: a person says that it is a new one
+            self._history(record.step, revision).rerun = record
+            return
+        history = self.steps.get(record.step)
+        if history is None:
+            return
+        attempt = history.attempt
+        if attempt is None or attempt.intent.attempt != record.attempt:
+            return
+        attempt.resolution = record
+        if record.how is How.EVIDENCE:
+            made = _committed_by_evidence(attempt, record, history.commit_number + 1)
+            self._commit(
+                made,
+                Commit(revision=revision, at=at, record=made, by_evidence=record),
+            )
+
+    def _make_current(self, record: MadeCurrent) -> None:
+        if record.renamed_from:
+            history = self.steps.pop(record.renamed_from, None)
+            if history is not None:
+                history.name = record.step
+                self.steps[record.step] = history
+        history = self.steps.get(record.step)
+        if history is not None:
+            history.current = record.commit
+
+    def _use(
+        self,
+        *,
+        attempts: int = 0,
+        wall_s: float = 0.0,
+        cpu_s: float = 0.0,
+        size: int = 0,
+    ) -> None:
+        self.usage = Usage(
+            attempts=self.usage.attempts + attempts,
+            wall_s=self.usage.wall_s + wall_s,
+            cpu_s=self.usage.cpu_s + cpu_s,
+            bytes=self.usage.bytes + size,
+        )
+
+
+def _trim(history: StepHistory) -> None:
+    newest = sorted(history.commits)[-KEPT_COMMITS:]
+    keep = {*newest, history.current}
+    history.commits = {r: c for r, c in history.commits.items() if r in keep}
+    while len(history.keys) > KEPT_KEYS:
+        del history.keys[next(iter(history.keys))]
+
+
+def _committed_by_evidence(
+    attempt: Attempt, resolution: Resolution, number: int
+) -> Committed:
+    intent, evidence = attempt.intent, resolution.evidence
+    names = evidence.names_not_kept if evidence else []
+    reason = f"the step was settled by evidence of {resolution.actor}"
+    return Committed(
+        step=intent.step,
+        attempt=intent.attempt,
+        cell_id=intent.cell_id,
+        commit_number=number,
+        code_version=intent.code_version,
+        key=intent.key,
+        idempotency_key=intent.idempotency_key,
+        inputs=intent.inputs,
+        aliases=intent.aliases,
+        after=intent.after,
+        outputs={},
+        deleted=[],
+        in_place=[],
+        not_kept=dict.fromkeys(names, reason),
+        imports=[],
+        effects=[attempt.doubt() or "settled by evidence"],
+        manifest=ManifestRef(group="", offset=0, length=0, digest=""),
+        pack_bytes=0,
+        payload_bytes=0,
+        started_at=attempt.at,
+        duration_s=0.0,
+        cpu_s=0.0,
+        policy="evidence",
+    )
