@@ -1,0 +1,320 @@
+"""A store in a folder of this computer.
+
+The rule: a key appears by a hard link to a file that is already whole and flushed, so
+it is there with all its bytes or not at all, and the second writer of a key loses.
+Nothing is written before something is to be kept: opening to read changes no byte.
+"""
+
+# A step makes several of these calls and its time is counted in them: no Path each.
+# ruff: noqa: PTH100, PTH102, PTH105, PTH116, PTH123, PTH208
+
+import errno
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from nbresume.errors import Damaged, KeyMissing, KeyTaken
+from nbresume.store import disk
+from nbresume.store.port import Buffer, check_key, folder_of
+
+STAGING = "tmp"
+LEFTOVER_AGE_S = 24 * 3600
+_CONTENT = {"journal", "data.zarr", "seen", "runs"}
+_STAGED = re.compile(r"[0-9a-f]{32}")
+
+
+class LocalBackend:
+    """Keys as files below one folder (see `port.Backend` for each method)."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._top = str(root)
+        # Folders that this process found or made: once each, not once per step.
+        self._made: set[str] = set()
+        # Those of them whose own name is known to survive power loss.
+        self._lasting: set[str] = {""}
+        self._ready = False
+
+    def create(self, key: str, data: bytes) -> None:
+        """Create the key durably."""
+        path = self._path(key)
+        refused = f"{key} was not written to the store"
+        with disk.reporting(refused):
+            self.prepare()
+            self._make_folder(folder_of(key))
+            self._make_lasting((folder_of(key),))
+            created = disk.create_durably(path, data, staging=self._path(STAGING))
+        if not created:
+            raise _taken(key)
+
+    def write(self, key: str, data: Iterable[Buffer]) -> None:
+        """Write a file of a group that is not published yet."""
+        path = self._path(key)
+        with disk.reporting(f"{key} was not written to the store"):
+            self._make_folder(folder_of(key))
+            try:
+                disk.write_new(path, data, mode=disk.READ_ONLY_FILE)
+            except FileExistsError as error:
+                raise _taken(key) from error
+
+    def seal(self, folders: Sequence[str]) -> None:
+        """Make everything durable that was written directly in these folders."""
+        with disk.reporting(f"{', '.join(folders)} was not written to the store"):
+            for folder in folders:
+                disk.flush_folder(self._path(folder))
+            self._make_lasting(folders)
+
+    def publish(self, key: str, data: bytes) -> None:
+        """Put derived metadata under the key."""
+        path = self._path(key)
+        with disk.reporting(f"{key} was not written to the store"):
+            self.prepare()
+            self._make_folder(folder_of(key))
+            staged = f"{self._path(STAGING)}/{secrets.token_hex(16)}"
+            # Whoever reads it compares it with the record that it comes from.
+            disk.write_new(staged, (data,), mode=disk.PRIVATE_FILE, lasting=False)
+            os.replace(staged, path)
+
+    def link(self, source: str, key: str) -> None:
+        """Let `key` hold the bytes of `source` without a copy."""
+        existing, path = self._path(source), self._path(key)
+        with disk.reporting(f"{key} was not written to the store"):
+            self._make_folder(folder_of(key))
+            try:
+                os.link(existing, path)
+            except FileExistsError as error:
+                raise _taken(key) from error
+            except FileNotFoundError as error:
+                raise _missing(source) from error
+
+    def delete(self, key: str) -> None:
+        """Take away a file that no record names."""
+        with disk.reporting(f"{key} was not deleted"):
+            Path(self._path(key)).unlink(missing_ok=True)
+
+    def read(self, key: str) -> bytes:
+        """Return everything that the key holds."""
+        path = self._path(key)
+        with disk.reporting(f"{key} was not read"):
+            try:
+                with open(path, "rb", buffering=0) as file:
+                    return file.readall()
+            except (FileNotFoundError, NotADirectoryError) as error:
+                raise _missing(key) from error
+
+    def read_into(self, key: str, target: memoryview, *, offset: int = 0) -> None:
+        """Fill `target` with the bytes from `offset` on."""
+        path = self._path(key)
+        rest = target
+        with disk.reporting(f"{key} was not read"):
+            try:
+                with open(path, "rb", buffering=0) as file:
+                    file.seek(offset)
+                    while rest.nbytes and (count := file.readinto(rest)):
+                        rest = rest[count:]
+            except (FileNotFoundError, NotADirectoryError) as error:
+                raise _missing(key) from error
+        if rest.nbytes:
+            raise Damaged(
+                f"{key} cannot be read",
+                because=f"it ends {rest.nbytes} bytes too early",
+                remedy="Type nbresume verify to see what else is affected.",
+                key=key,
+            )
+
+    def size(self, key: str) -> int | None:
+        """Return how many bytes the key holds; None if there is no such key."""
+        path = self._path(key)
+        with disk.reporting(f"{key} was not looked for"):
+            try:
+                found = os.stat(path)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+        return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names directly below the folder; none if it does not exist."""
+        path = self._path(folder) if folder else self._top
+        with disk.reporting(f"{folder or self._top} was not listed"):
+            try:
+                return os.listdir(path)
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+
+    def free_bytes(self) -> int | None:
+        """Return how many bytes this user may still write."""
+        with disk.reporting("the free space was not found"):
+            found = os.statvfs(self._top)
+        return found.f_bavail * found.f_frsize
+
+    def prepare(self) -> None:
+        """Make sure once that the folder can do what durability needs.
+
+        Raises
+        ------
+        Unfit
+            The folder has no hard links, or cannot be flushed.
+        """
+        if self._ready:
+            return
+        self._make_folder(STAGING)
+        _probe(self._path(STAGING))
+        _collect(Path(self._path(STAGING)), before=time.time() - LEFTOVER_AGE_S)
+        self._ready = True
+
+    def _path(self, key: str) -> str:
+        return f"{self._top}/{check_key(key)}"
+
+    def _make_folder(self, folder: str) -> None:
+        if folder in self._made or folder in self._lasting:
+            return
+        self._make_folder(folder_of(folder))
+        # Another process may have made it a moment ago; `_make_lasting` does not take
+        # its word for it.
+        with suppress(FileExistsError):
+            os.mkdir(self._path(folder), disk.PRIVATE_FOLDER)
+        self._made.add(folder)
+
+    def _make_lasting(self, folders: Iterable[str]) -> None:
+        fresh: set[str] = set()
+        for folder in folders:
+            name = folder
+            while name not in self._lasting and name not in fresh:
+                fresh.add(name)
+                name = folder_of(name)
+        for above in sorted({folder_of(name) for name in fresh}, reverse=True):
+            disk.flush_folder(self._path(above) if above else self._top)
+        self._lasting |= fresh
+
+
+def open_local(root: Path, *, create: bool) -> LocalBackend:
+    """Return the store in the folder `root`; a new folder is tried out first.
+
+    With `create`, a folder that is missing is made, private to this user; one that is
+    a store already is only looked at, and tried out when something is first kept.
+    Without it nothing is written, now or later by reading.
+
+    Raises
+    ------
+    KeyMissing
+        There is no such folder, and none is to be made.
+    Unfit
+        It is no folder, holds something else, belongs to somebody else, or cannot do
+        what durability needs.
+    Unavailable
+        This user cannot read it, or cannot write there and wants to.
+    """
+    root = Path(os.path.abspath(root))
+    refused = f"the store {root} was not opened"
+    with disk.reporting(refused):
+        if not root.exists():
+            if not create:
+                raise KeyMissing(
+                    refused,
+                    because="there is no such folder",
+                    remedy="Run a step, or name the folder of an existing store.",
+                    path=str(root),
+                )
+            _make_root(root)
+        _check_folder(root, refused, writing=create)
+        backend = LocalBackend(root)
+        if create and not (root / "store.json").exists():
+            _try_out(backend)
+    return backend
+
+
+def _make_root(root: Path) -> None:
+    if root.parent.exists():
+        root.mkdir(mode=disk.PRIVATE_FOLDER, exist_ok=True)
+        disk.flush_folder(str(root.parent))
+    else:
+        _make_root(root.parent)
+        _make_root(root)
+
+
+def _check_folder(root: Path, refused: str, *, writing: bool) -> None:
+    found = root.stat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise disk.unfit(root, "it is a file")
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise disk.told(OSError(errno.EACCES, ""), refused)
+    if not writing or os.access(root, os.W_OK):
+        return
+    if os.statvfs(root).f_flag & os.ST_RDONLY:
+        raise disk.told(OSError(errno.EROFS, ""), refused)
+    if found.st_uid == os.geteuid():
+        raise disk.told(OSError(errno.EACCES, ""), refused)
+    raise disk.unfit(
+        root,
+        f"it belongs to another user (uid {found.st_uid}), and this one may not "
+        "write there",
+    )
+
+
+def _try_out(backend: LocalBackend) -> None:
+    names = set(backend.names(""))
+    if names & _CONTENT:
+        return  # A store that lost its store.json: `layout` says so.
+    strangers = {name for name in names - {STAGING} if not name.startswith(".")}
+    if strangers:
+        raise disk.unfit(
+            backend.root, f"it is no store and holds other things ({min(strangers)})"
+        )
+    backend.prepare()
+    backend.publish(".gitignore", b"*\n")
+
+
+def _probe(staging: str) -> None:
+    first = f"{staging}/{secrets.token_hex(16)}"
+    second = f"{staging}/{secrets.token_hex(16)}"
+    disk.write_new(first, (b"probe",), mode=disk.PRIVATE_FILE)
+    try:
+        atomic = disk.link_new(first, second) and not _links(first, second)
+    finally:
+        Path(first).unlink()
+        Path(second).unlink(missing_ok=True)
+    if not atomic:
+        raise disk.unfit(staging, "two writers could both create the same file")
+    try:
+        disk.flush_folder(staging)
+    except OSError as error:
+        if error.errno in (errno.EIO, errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise disk.unfit(staging, "its folders cannot be flushed") from error
+
+
+def _links(source: str, path: str) -> bool:
+    try:
+        os.link(source, path)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _collect(staging: Path, *, before: float) -> None:
+    for path in staging.iterdir():
+        if _STAGED.fullmatch(path.name) and path.stat().st_mtime < before:
+            path.unlink(missing_ok=True)
+
+
+def _taken(key: str) -> KeyTaken:
+    return KeyTaken(
+        f"{key} was not written to the store",
+        because="it exists already",
+        remedy="Load what is there, and decide anew.",
+        key=key,
+    )
+
+
+def _missing(key: str) -> KeyMissing:
+    return KeyMissing(
+        f"{key} cannot be read",
+        because="it is not in the store",
+        remedy="Type nbresume verify to see what else is affected.",
+        key=key,
+    )

@@ -1,0 +1,155 @@
+"""A store in memory, for tests: it counts, fails where it is told to, loses power.
+
+The rule: it keeps the same promises as the local one, and forgets on `lose_power`
+exactly what nobody promised to keep.
+"""
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from nbresume.errors import Damaged, KeyMissing, KeyTaken
+from nbresume.store.port import Buffer, check_key, folder_of
+
+
+class MemoryBackend:
+    """Keys in a dictionary (see `port.Backend` for each method)."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.free: int | None = None
+        """What `free_bytes` answers."""
+        self.operations: list[tuple[str, str]] = []
+        """(operation, key) of every call, in order."""
+        self._lock = threading.Lock()
+        self._fragile: set[str] = set()
+        self._faults: dict[str, list[tuple[int, BaseException, bool]]] = {}
+
+    def fail_at(
+        self, operation: str, nth: int, error: BaseException, *, late: bool = False
+    ) -> None:
+        """Let the nth call from now on fail; `late`, after it has done its work."""
+        done = sum(1 for name, _ in self.operations if name == operation)
+        self._faults.setdefault(operation, []).append((done + nth, error, late))
+
+    def lose_power(self) -> None:
+        """Forget everything that is not durable."""
+        for key in self._fragile:
+            self.files.pop(key, None)
+        self._fragile.clear()
+
+    def create(self, key: str, data: bytes) -> None:
+        """Create the key durably."""
+        count = self._begin("create", key)
+        with self._lock:
+            if check_key(key) in self.files:
+                raise _taken(key)
+            self.files[key] = data
+        self._end("create", count)
+
+    def write(self, key: str, data: Iterable[Buffer]) -> None:
+        """Write a file of a group that is not published yet."""
+        count = self._begin("write", key)
+        if check_key(key) in self.files:
+            raise _taken(key)
+        self.files[key] = b"".join(data)
+        self._fragile.add(key)
+        self._end("write", count)
+
+    def seal(self, folders: Sequence[str]) -> None:
+        """Make everything durable that was written directly in these folders."""
+        for folder in folders:
+            count = self._begin("seal", check_key(folder))
+            self._fragile -= {key for key in self._fragile if folder_of(key) == folder}
+            self._end("seal", count)
+
+    def publish(self, key: str, data: bytes) -> None:
+        """Put derived metadata under the key."""
+        count = self._begin("publish", key)
+        self.files[check_key(key)] = data
+        self._fragile.add(key)
+        self._end("publish", count)
+
+    def link(self, source: str, key: str) -> None:
+        """Let `key` hold the bytes of `source` without a copy."""
+        count = self._begin("link", key)
+        if check_key(key) in self.files:
+            raise _taken(key)
+        self.files[key] = self._get(source)
+        self._fragile.add(key)
+        self._end("link", count)
+
+    def delete(self, key: str) -> None:
+        """Take away a file that no record names."""
+        count = self._begin("delete", key)
+        self.files.pop(check_key(key), None)
+        self._end("delete", count)
+
+    def read(self, key: str) -> bytes:
+        """Return everything that the key holds."""
+        self._begin("read", key)
+        return self._get(key)
+
+    def read_into(self, key: str, target: memoryview, *, offset: int = 0) -> None:
+        """Fill `target` with the bytes from `offset` on."""
+        self._begin("read_into", key)
+        found = self._get(key)[offset : offset + target.nbytes]
+        if len(found) < target.nbytes:
+            raise Damaged(
+                f"{key} cannot be read",
+                because=f"it ends {target.nbytes - len(found)} bytes too early",
+                remedy="Type nbresume verify to see what else is affected.",
+                key=key,
+            )
+        target[:] = found
+
+    def size(self, key: str) -> int | None:
+        """Return how many bytes the key holds; None if there is no such key."""
+        self._begin("size", key)
+        found = self.files.get(check_key(key))
+        return None if found is None else len(found)
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names directly below the folder; none if it does not exist."""
+        self._begin("names", folder)
+        start = f"{check_key(folder)}/" if folder else ""
+        below = [key[len(start) :] for key in list(self.files) if key.startswith(start)]
+        return sorted({key.partition("/")[0] for key in below})
+
+    def free_bytes(self) -> int | None:
+        """Return what the test said."""
+        self._begin("free_bytes", "")
+        return self.free
+
+    def _begin(self, operation: str, key: str) -> int:
+        self.operations.append((operation, key))
+        count = sum(1 for name, _ in self.operations if name == operation)
+        self._fail(operation, count, late=False)
+        return count
+
+    def _end(self, operation: str, count: int) -> None:
+        self._fail(operation, count, late=True)
+
+    def _fail(self, operation: str, count: int, *, late: bool) -> None:
+        for at, error, is_late in self._faults.get(operation, ()):
+            if at == count and is_late is late:
+                raise error
+
+    def _get(self, key: str) -> bytes:
+        found = self.files.get(check_key(key))
+        if found is None:
+            raise KeyMissing(
+                f"{key} cannot be read",
+                because="it is not in the store",
+                remedy="Type nbresume verify to see what else is affected.",
+                key=key,
+            )
+        return found
+
+
+def _taken(key: str) -> KeyTaken:
+    return KeyTaken(
+        f"{key} was not written to the store",
+        because="it exists already",
+        remedy="Load what is there, and decide anew.",
+        key=key,
+    )

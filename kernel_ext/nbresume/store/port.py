@@ -1,0 +1,139 @@
+"""What the store asks of the place where the bytes lie.
+
+The rule: a key can be created once and is then complete, durable and unchanged for
+ever; a file of a group that no record names yet is durable once its folder is sealed;
+derived metadata may be lost and is made again. Everything above this module speaks of
+keys (``journal/<id>/0000000003.rec``), never of paths.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from nbresume.errors import UsageError
+
+Buffer = bytes | bytearray | memoryview
+"""Bytes, wherever they come from."""
+
+_PART = r"[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*"
+_KEY = re.compile(rf"{_PART}(/{_PART})*", re.ASCII)
+
+
+def check_key(key: str) -> str:
+    """Return the key, or refuse one that could lead out of the store.
+
+    Raises
+    ------
+    UsageError
+        A part of it is empty, consists of dots, or has other characters than letters,
+        digits, ``_``, ``.`` and ``-``.
+    """
+    if _KEY.fullmatch(key):
+        return key
+    raise UsageError(
+        f"the key {key!r}",
+        because="the parts of a key are letters, digits, '_', '.' and '-'",
+        remedy="Use only ids that nbresume made.",
+        key=key,
+    )
+
+
+def folder_of(key: str) -> str:
+    """Return the key of the folder in which `key` lies."""
+    return key.rpartition("/")[0]
+
+
+class Backend(Protocol):
+    """A place that keeps bytes under keys; all refusals are errors of nbresume.
+
+    Every method refuses an ill-formed key with `UsageError`, and reports a device that
+    fails as `Unavailable`.
+    """
+
+    def create(self, key: str, data: bytes) -> None:
+        """Create the key durably: it survives power loss once this returns.
+
+        The key is never seen with a part of its bytes.
+
+        Raises
+        ------
+        KeyTaken
+            The key exists. What it holds was made durable, so it may be relied on.
+        Unavailable
+            The device failed; the key may or may not exist.
+        """
+
+    def write(self, key: str, data: Iterable[Buffer]) -> None:
+        """Write a file of a group that no record names yet; `seal` makes it durable.
+
+        The file can only be read from then on. If it cannot be written whole, it is
+        taken away again.
+
+        Raises
+        ------
+        KeyTaken
+            The key exists.
+        Unavailable
+            The device failed.
+        """
+
+    def seal(self, folders: Sequence[str]) -> None:
+        """Make everything durable that was written directly in these folders.
+
+        Raises
+        ------
+        Unavailable
+            The device failed, or a folder is gone.
+        """
+
+    def publish(self, key: str, data: bytes) -> None:
+        """Put derived metadata under the key, replacing what was there; not durable.
+
+        Raises
+        ------
+        Unavailable
+            The device failed.
+        """
+
+    def link(self, source: str, key: str) -> None:
+        """Let `key` hold the bytes of `source` without a copy; `seal` makes it durable.
+
+        Raises
+        ------
+        KeyTaken
+            The key exists.
+        KeyMissing
+            The source does not exist.
+        """
+
+    def delete(self, key: str) -> None:
+        """Take away a file that no record names; nothing happens if it is not there."""
+
+    def read(self, key: str) -> bytes:
+        """Return everything that the key holds.
+
+        Raises
+        ------
+        KeyMissing
+            There is no such key.
+        """
+
+    def read_into(self, key: str, target: memoryview, *, offset: int = 0) -> None:
+        """Fill `target` with the bytes from `offset` on.
+
+        Raises
+        ------
+        KeyMissing
+            There is no such key.
+        Damaged
+            The key holds fewer bytes than that.
+        """
+
+    def size(self, key: str) -> int | None:
+        """Return how many bytes the key holds; None if there is no such key."""
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names directly below the folder; none if it does not exist."""
+
+    def free_bytes(self) -> int | None:
+        """Return how many bytes may still be written; None if nobody can tell."""

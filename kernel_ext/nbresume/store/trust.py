@@ -1,0 +1,199 @@
+"""Whose records these are: signatures, the hash chain, pinned heads.
+
+The rule: nothing that came from a record decides anything, and no payload it names is
+loaded, before `Trust.vouch` let the record pass. Of our own records the signature must
+be right; a foreign one counts only if something that we vouch for names its digest.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from nbresume.errors import NotTrusted
+from nbresume.model.codec import canonical, decode
+from nbresume.model.envelope import Envelope
+from nbresume.store import disk
+
+KEY_BYTES = 32
+_FINGERPRINT = b"nbresume key fingerprint 1"
+_OTHERS = 0o077
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One record as it lies in the journal."""
+
+    revision: int
+    """Where it was found."""
+    digest: str
+    """Digest of the bytes that were found."""
+    size: int
+    """How many bytes they are."""
+    envelope: Envelope | None
+    """What they say; None if the record is damaged."""
+
+
+class Trust:
+    """The key of a user, and the foreign records that this user accepted."""
+
+    def __init__(
+        self, key: bytes, *, pins: Mapping[tuple[str, int], str] | None = None
+    ) -> None:
+        self._key = key
+        self._pins = dict(pins or {})
+        self._key_id = hmac.new(key, _FINGERPRINT, hashlib.sha256).hexdigest()[:16]
+
+    @property
+    def key_id(self) -> str:
+        """The public name of the key: 16 hex digits that tell nothing about it."""
+        return self._key_id
+
+    def sign(self, envelope: Envelope) -> Envelope:
+        """Return the envelope with this key's name and signature."""
+        named = msgspec.structs.replace(envelope, key_id=self._key_id, mac="")
+        return msgspec.structs.replace(named, mac=self._mac(named))
+
+    def vouch(self, links: Sequence[Link]) -> list[Link]:
+        """Return the links; the damaged ones have lost their envelope.
+
+        `links` are consecutive, oldest first; the last one is the head of the chain.
+
+        Raises
+        ------
+        NotTrusted
+            A record was written under another key, and neither a pin nor the record
+            after it vouches for it.
+        """
+        vouched: list[Link] = []
+        after: Envelope | None = None
+        for link in reversed(links):
+            sound = self._is_sound(link, after)
+            vouched.append(link if sound else replace(link, envelope=None))
+            after = link.envelope if sound else None
+        return vouched[::-1]
+
+    def _is_sound(self, link: Link, after: Envelope | None) -> bool:
+        envelope = link.envelope
+        if envelope is None or (after is not None and after.prev != link.digest):
+            return False
+        if envelope.key_id == self._key_id:
+            # Even if the record after it names these bytes: it may be the one that
+            # quarantined them.
+            return hmac.compare_digest(self._mac(envelope), envelope.mac)
+        pinned = self._pins.get((envelope.id, link.revision)) == link.digest
+        if after is None and not pinned:
+            raise NotTrusted(
+                f"revision {link.revision} of {envelope.id} was not used",
+                because="it was written under another key "
+                f"({envelope.key_id or 'none'}, yours is {self._key_id})",
+                remedy="Type nbresume trust FOLDER if you trust whoever wrote this "
+                "store: its values are then loaded as code.",
+                id=envelope.id,
+                revision=link.revision,
+                key_id=envelope.key_id,
+            )
+        return True
+
+    def _mac(self, envelope: Envelope) -> str:
+        signed = canonical(msgspec.structs.replace(envelope, mac=""))
+        return hmac.new(self._key, signed, hashlib.sha256).hexdigest()
+
+
+def load_key(path: Path, *, create: Callable[[], bytes] | None) -> bytes:
+    """Return the user's key; it is made and kept durably at first use.
+
+    Parameters
+    ----------
+    path
+        Its file: 64 hexadecimal digits that only this user may read.
+    create
+        Makes 32 random bytes; None if a missing key is not to be made.
+
+    Raises
+    ------
+    NotTrusted
+        There is no key, others may read it, or the file holds something else.
+    Unavailable
+        The file cannot be read or made.
+    """
+    with disk.reporting(f"the key {path} was not read"):
+        if not path.exists():
+            if create is None:
+                raise _no_key(
+                    path, "it does not exist", "Run a step: it makes the key."
+                )
+            path.parent.mkdir(mode=disk.PRIVATE_FOLDER, parents=True, exist_ok=True)
+            # Of two kernels that start at once one makes the key and both use it.
+            disk.create_durably(
+                str(path),
+                create().hex().encode() + b"\n",
+                staging=str(path.parent),
+            )
+        if path.stat().st_mode & _OTHERS:
+            raise _no_key(
+                path, "others may read or change it", f"Type chmod 600 {path}"
+            )
+        text = path.read_bytes().decode("ascii", "replace").strip()
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise _no_key(
+            path, "it is not 64 hexadecimal digits", "Put the file back from a copy."
+        )
+    return key
+
+
+class _Pin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: str
+    revision: int
+    digest: str
+
+
+def load_pins(path: Path) -> dict[tuple[str, int], str]:
+    """Return the accepted records of one store: (checkpoint id, revision) → digest.
+
+    Raises
+    ------
+    Damaged
+        The file cannot be understood.
+    Unavailable
+        The file cannot be read.
+    """
+    with disk.reporting(f"the accepted records in {path} were not read"):
+        if not path.exists():
+            return {}
+        data = path.read_bytes()
+    pins = decode(data, list[_Pin], name=str(path))
+    return {(pin.id, pin.revision): pin.digest for pin in pins}
+
+
+def save_pin(path: Path, checkpoint_id: str, revision: int, digest: str) -> None:
+    """Accept a record, and with it all that it hangs on, for good.
+
+    Raises
+    ------
+    Damaged
+        The file with the earlier ones cannot be understood.
+    Unavailable
+        The file cannot be written.
+    """
+    pins = load_pins(path) | {(checkpoint_id, revision): digest}
+    rows = [
+        _Pin(id=key[0], revision=key[1], digest=value)
+        for key, value in sorted(pins.items())
+    ]
+    with disk.reporting(f"the accepted record was not kept in {path}"):
+        path.parent.mkdir(mode=disk.PRIVATE_FOLDER, parents=True, exist_ok=True)
+        disk.replace_durably(path, canonical(rows) + b"\n")
+
+
+def _no_key(path: Path, because: str, remedy: str) -> NotTrusted:
+    return NotTrusted(
+        f"the key {path} was not used", because=because, remedy=remedy, path=str(path)
+    )

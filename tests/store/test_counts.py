@@ -1,0 +1,110 @@
+"""What a step costs: files, flushes and bytes, counted where they reach the system."""
+
+import os
+
+import pytest
+from store_checks import counted, filled, record
+
+from nbresume.store.chain import Chain
+from nbresume.store.local import STAGING
+from nbresume.store.objects import Blob, Objects
+
+RUN = "0123456789abcdef"
+
+
+def of(seen, *names):
+    """Return the operations with these names, in order."""
+    return [what for what in seen if what[0] in names]
+
+
+@pytest.fixture
+def chain(local, trust):
+    """Return a chain of which the folders are known."""
+    chain = Chain(local, trust, "c1")
+    filled(chain, 1)
+    return chain
+
+
+@pytest.fixture
+def objects(local):
+    """Return a run in which a step was kept before."""
+    objects = Objects(local, RUN)
+    draft = objects.draft("a0")
+    draft.add(Blob(b"x"))
+    draft.write()
+    objects.publish("a0", {})
+    return objects
+
+
+def check_order_of_creation(seen):
+    """Assert that a key appears after its bytes are safe, and is safe afterwards."""
+    order = [name for name, _ in of(seen, "write", "fsync", "link", "unlink")]
+    assert order == ["write", "fsync", "link", "unlink", "fsync"]
+    assert of(seen, "fsync") == [("fsync", "file"), ("fsync", "folder")]
+
+
+def test_a_record_costs_two_flushes(chain, local, monkeypatch):
+    """An append writes one file once, flushes it, names it, flushes the folder."""
+    prev = chain.read(0).digest
+    with counted(monkeypatch) as seen:
+        link = chain.append(record(1, prev=prev))
+
+    check_order_of_creation(seen)
+    assert of(seen, "link") == [("link", str(local.root / STAGING))]
+    assert of(seen, "write") == [("write", link.size)]
+    assert of(seen, "open") == [("open", "new"), ("open", "old")]
+    assert of(seen, "mkdir", "replace") == []
+
+
+def test_a_draft_with_a_pack_costs_five_flushes(objects, monkeypatch):
+    """A small step writes two files; both and three folders are flushed."""
+    draft = objects.draft("a1")
+    draft.add(Blob(b"value"))
+    draft.add_to_pack(b"manifest")
+    with counted(monkeypatch) as seen:
+        draft.write()
+
+    assert of(seen, "mkdir") == [("mkdir", "a1"), ("mkdir", "pack")]
+    assert of(seen, "open").count(("open", "new")) == 2
+    metadata, pack = (size for _, size in of(seen, "write"))
+    assert pack == len(b"valuemanifest")
+    assert metadata < 700
+    assert [what for _, what in of(seen, "fsync")] == ["file"] * 2 + ["folder"] * 3
+    assert of(seen, "link", "replace", "unlink") == []
+
+
+def test_publishing_costs_no_flush(objects, monkeypatch):
+    """The group's metadata is put in place in one move, and not flushed."""
+    with counted(monkeypatch) as seen:
+        objects.publish("a0", {"step": "load"})
+
+    assert of(seen, "replace") == [("replace", "zarr.json")]
+    assert of(seen, "open") == [("open", "new")]
+    assert of(seen, "fsync", "link", "mkdir", "unlink") == []
+
+
+def test_a_tiny_step_costs_nine_flushes(chain, objects, monkeypatch):
+    """Intent, pack, commit and publication together: five files and nine flushes."""
+    prev = chain.read(0).digest
+    draft = objects.draft("a1")
+    draft.add(Blob(b"value"))
+    with counted(monkeypatch) as seen:
+        intent = chain.append(record(1, prev=prev))
+        draft.write()
+        chain.append(record(2, prev=intent.digest))
+        objects.publish("a1", {"step": "load"})
+
+    assert len(of(seen, "fsync")) == 9
+    assert seen.count(("open", "new")) == 5
+
+
+def test_what_is_read_writes_nothing(chain, objects, monkeypatch):
+    """Loading records and payloads changes nothing on the disk."""
+    with counted(monkeypatch) as seen:
+        chain.follow(-1)
+        chain.newest()
+        objects.is_published("a0")
+
+    assert of(seen, "fsync", "write", "link", "mkdir", "unlink", "replace") == []
+    assert seen.count(("open", "new")) == 0
+    assert os.fsync.__module__ == "posix"

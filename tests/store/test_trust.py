@@ -1,0 +1,217 @@
+"""Whose records count, and who may read the key."""
+
+import os
+import secrets
+
+import pytest
+from msgspec.structs import replace
+from store_checks import filled, record
+
+from nbresume.errors import Damaged, NotTrusted
+from nbresume.model.codec import encode_envelope
+from nbresume.model.digests import record_digest
+from nbresume.store.chain import Chain
+from nbresume.store.trust import Link, Trust, load_key, load_pins, save_pin
+
+OTHER = Trust(b"o" * 32)
+
+
+def link_of(envelope):
+    """Return the envelope as it would be found."""
+    data = encode_envelope(envelope)
+    return Link(envelope.revision, record_digest(data), len(data), envelope)
+
+
+def chain_of(*signers):
+    """Return consecutive links, each signed by its signer."""
+    links = []
+    for revision, signer in enumerate(signers):
+        prev = links[-1].digest if links else ""
+        links.append(link_of(signer.sign(record(revision, prev=prev))))
+    return links
+
+
+def sound(links):
+    """Return the revisions that kept their envelope."""
+    return [link.revision for link in links if link.envelope is not None]
+
+
+def test_the_key_has_a_public_name_that_is_not_the_key(trust):
+    """A key is told apart from others without being shown."""
+    assert len(trust.key_id) == 16
+    assert trust.key_id == Trust(b"k" * 32).key_id
+    assert trust.key_id != OTHER.key_id
+    assert trust.key_id not in (b"k" * 32).hex()
+
+
+def test_own_records_are_vouched_for(trust):
+    """What this user wrote is used."""
+    links = chain_of(trust, trust, trust)
+
+    assert trust.vouch(links) == links
+    assert trust.vouch([]) == []
+
+
+def test_foreign_records_are_refused_with_a_way_out(trust):
+    """A store that somebody else wrote is not loaded before it is trusted."""
+    with pytest.raises(NotTrusted, match="Type nbresume trust"):
+        trust.vouch(chain_of(OTHER))
+    with pytest.raises(NotTrusted):
+        trust.vouch([link_of(record(0))])
+
+
+def test_a_record_that_we_wrote_vouches_for_the_one_before(trust):
+    """Records of another key that our own record hangs on are used."""
+    links = chain_of(OTHER, OTHER, trust)
+
+    assert trust.vouch(links) == links
+
+
+def test_a_foreign_head_is_refused_whoever_wrote_below(trust):
+    """A record that somebody else appended after ours is refused."""
+    with pytest.raises(NotTrusted):
+        trust.vouch(chain_of(trust, trust, OTHER))
+
+
+def test_a_pinned_record_vouches_for_all_before_it(trust):
+    """Trusting a store once is enough for everything that its head hangs on."""
+    links = chain_of(OTHER, OTHER, OTHER)
+    pinned = Trust(b"k" * 32, pins={("c1", 2): links[2].digest})
+
+    assert pinned.vouch(links) == links
+    assert pinned.vouch(links[:3]) == links
+    with pytest.raises(NotTrusted):
+        pinned.vouch(links[:2])
+
+
+def test_a_pin_holds_for_one_digest(trust):
+    """A record that was replaced after it was trusted is refused."""
+    pinned = Trust(b"k" * 32, pins={("c1", 0): "0" * 64})
+
+    with pytest.raises(NotTrusted):
+        pinned.vouch(chain_of(OTHER))
+
+
+def test_a_wrong_signature_of_our_own_key_is_damage(trust):
+    """A record whose text was changed is damaged."""
+    links = chain_of(trust, trust)
+    forged = link_of(replace(links[1].envelope, payload={"n": 99}))
+
+    assert sound(trust.vouch([links[0], forged])) == [0]
+
+
+def test_a_damaged_record_stays_damaged_when_its_quarantine_names_it(trust):
+    """The record that quarantines damaged bytes does not bring them back."""
+    good = chain_of(trust, trust)
+    broken = trust.sign(record(1, prev=good[0].digest))
+    broken = link_of(replace(broken, mac="0" * 64))
+    after = link_of(trust.sign(record(2, prev=broken.digest)))
+
+    assert sound(trust.vouch([good[0], broken, after])) == [0, 2]
+
+
+def test_a_record_that_the_next_one_does_not_name_is_damaged(trust):
+    """A record put in the place of another is not used, whoever signed it."""
+    links = chain_of(trust, trust, trust)
+    for signer in (trust, OTHER):
+        other = link_of(signer.sign(record(1, nonce="other", prev=links[0].digest)))
+
+        assert sound(trust.vouch([links[0], other, links[2]])) == [0, 2]
+
+
+def test_damage_in_the_middle_leaves_own_records_below(trust):
+    """One damaged record does not take the ones before it along."""
+    links = chain_of(trust, trust, trust)
+    links[1] = Link(1, "0" * 64, 3, None)
+
+    assert sound(trust.vouch(links)) == [0, 2]
+
+
+def test_a_chain_in_the_journal_is_vouched_for(memory, trust):
+    """What was appended is vouched for when it is read again."""
+    chain = Chain(memory, trust, "c1")
+    links = filled(chain, 4)
+
+    assert trust.vouch(chain.follow(-1)) == links
+
+
+def test_the_key_is_made_once_and_private(tmp_path):
+    """The key is made at first use, and only its user may read it."""
+    path = tmp_path / "jupyter" / "nbresume" / "key"
+
+    made = load_key(path, create=lambda: secrets.token_bytes(32))
+
+    assert len(made) == 32
+    assert load_key(path, create=lambda: b"x" * 32) == made
+    assert load_key(path, create=None) == made
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert os.listdir(path.parent) == ["key"]  # noqa: PTH208
+
+
+def test_of_two_makers_one_key_is_used_by_both(tmp_path):
+    """Two kernels that start at once use one key."""
+    path = tmp_path / "key"
+
+    def second():
+        load_key(path, create=lambda: b"b" * 32)
+        return b"a" * 32
+
+    assert load_key(path, create=second) == b"b" * 32
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
+def test_a_key_that_others_can_read_is_refused(tmp_path, mode):
+    """A key that is no secret any more signs nothing."""
+    path = tmp_path / "key"
+    load_key(path, create=lambda: b"a" * 32)
+    path.chmod(mode)
+
+    with pytest.raises(NotTrusted, match="chmod 600"):
+        load_key(path, create=None)
+
+
+@pytest.mark.parametrize("text", ["", "zz" * 32, "aa" * 31, "ä" * 32])
+def test_a_damaged_key_is_refused(tmp_path, text):
+    """A key file with something else in it is not replaced by a new key."""
+    path = tmp_path / "key"
+    path.write_text(text)
+    path.chmod(0o600)
+
+    with pytest.raises(NotTrusted, match="64 hexadecimal"):
+        load_key(path, create=lambda: b"a" * 32)
+
+    assert path.read_text() == text
+
+
+def test_no_key_is_made_by_reading(tmp_path):
+    """A command that only looks makes no key."""
+    with pytest.raises(NotTrusted, match="does not exist"):
+        load_key(tmp_path / "key", create=None)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pins_are_kept(tmp_path):
+    """What was trusted once stays trusted."""
+    path = tmp_path / "pins" / "store.json"
+
+    assert load_pins(path) == {}
+    save_pin(path, "c1", 3, "aa")
+    save_pin(path, "c2", 0, "bb")
+    save_pin(path, "c1", 3, "cc")
+
+    assert load_pins(path) == {("c1", 3): "cc", ("c2", 0): "bb"}
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in path.parent.iterdir()] == ["store.json"]
+
+
+def test_damaged_pins_are_told(tmp_path):
+    """A damaged list of trusted records is not taken for an empty one."""
+    path = tmp_path / "pins"
+    path.write_bytes(b"[{")
+
+    with pytest.raises(Damaged):
+        save_pin(path, "c1", 0, "aa")
+
+    assert path.read_bytes() == b"[{"
