@@ -1,0 +1,1 @@
+"""Pure static analysis: what a cell reads and writes, and its key."""
