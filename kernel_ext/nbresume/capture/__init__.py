@@ -1,0 +1,1 @@
+"""Values to payloads: the only layer that pickles."""

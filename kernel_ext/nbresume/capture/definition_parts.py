@@ -1,0 +1,285 @@
+"""Functions, classes, cells and other definitions as the canonical walk sees them.
+
+The rule: what a definition does counts, not where it was written: code without file
+names and line numbers, defaults, cells, attributes, and the body of a class. Names of
+the live namespace are inputs of their own and no parts of a function.
+"""
+
+import functools
+import marshal
+import sys
+import threading
+import types
+import typing
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from nbresume.capture.atoms import Parts, Undecidable, importable, tag_of
+from nbresume.capture.denied import reason
+
+LRU = functools._lru_cache_wrapper  # noqa: SLF001 - the type has no public name
+"""The type of what ``functools.lru_cache`` returns."""
+LOCKS: Mapping[type, str] = {
+    type(threading.Lock()): "Lock",
+    type(threading.RLock()): "RLock",
+}
+"""Types of locks and the names of their makers."""
+WEAK: tuple[type, ...] = (
+    *(weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet),
+)
+"""Containers that hold their items weakly."""
+_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
+_STATIC_TYPE = 1 << 9
+"""``Py_TPFLAGS_HEAPTYPE``: not set for the types that are built into C code."""
+_SINGLETONS = (
+    ("random", "_inst"),
+    ("numpy.random.mtrand", "_rand"),
+    ("os", "environ"),
+    *(("sys", name) for name in ("stdin", "stdout", "stderr")),
+    *(("dataclasses", name) for name in ("MISSING", "KW_ONLY")),
+    ("dataclasses", "_HAS_DEFAULT_FACTORY"),
+)
+_CODE_BITS = (
+    *("argcount", "posonlyargcount", "kwonlyargcount", "flags", "code", "names"),
+    *("varnames", "name", "exceptiontable", "freevars", "cellvars"),
+)
+_VOLATILE = frozenset(
+    {
+        *("__dict__", "__weakref__", "__module__", "__qualname__", "__slotnames__"),
+        *("__firstlineno__", "__static_attributes__", "_abc_impl"),
+        *("__annotations_cache__", "__annotate_func__"),
+    }
+)
+_DISPATCH_CACHES = frozenset({"dispatch_cache", "cache_token", "_clear_cache"})
+"""What functools.singledispatch fills when it is called."""
+_ENUM_TABLES = frozenset(
+    {
+        *("_member_map_", "_member_names_", "_member_type_", "_value2member_map_"),
+        *("_hashable_values_", "_unhashable_values_", "_unhashable_values_map_"),
+        *("_generate_next_value_", "_new_member_", "_use_args_", "_value_repr_"),
+    }
+)
+
+
+def singletons() -> dict[int, tuple[Any, str]]:
+    """Return id → (owner, attribute) of objects that exist once in each process.
+
+    They are referred to, never copied: a copy of the global random state would leave
+    the seeded stream, a copy of the environment would change nothing.
+    """
+    found = {}
+    for module, name in _SINGLETONS:
+        owner = sys.modules.get(module)
+        value = getattr(owner, name, None)
+        if value is not None:
+            found[id(value)] = (owner, name)
+    return found
+
+
+def globals_home(function: types.FunctionType, namespace: Mapping[str, Any]) -> str:
+    """Return ``namespace``, the name of a module, or nothing for a dict of its own."""
+    seen = function.__globals__
+    main = sys.modules.get("__main__")
+    if seen is namespace or (main is not None and seen is main.__dict__):
+        return "namespace"
+    name = seen.get("__name__")
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if isinstance(name, str) and getattr(module, "__dict__", None) is seen:
+        return name
+    return ""
+
+
+def used_globals(function: types.FunctionType) -> dict[str, Any]:
+    """Return what a function with globals of its own can see of them."""
+    seen = function.__globals__
+    names = dict.fromkeys(
+        name for code in _codes(function.__code__) for name in code.co_names
+    )
+    return {name: seen[name] for name in names if name in seen}
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield from _codes(const)
+
+
+def parts(value: Any, namespace: Mapping[str, Any]) -> Parts | None:
+    """Return what a definition consists of; None if it is none.
+
+    Raises
+    ------
+    Undecidable
+        It is a module that was made at run time.
+    """
+    if isinstance(value, type):
+        return _class_parts(value)
+    if isinstance(value, types.FunctionType):
+        return _function_parts(value, namespace)
+    if isinstance(value, types.ModuleType):
+        return _module_parts(value)
+    target = importable(value)
+    if target:
+        return Parts(tag_of("import", target))
+    expand = _BY_TYPE.get(type(value))
+    return None if expand is None else expand(value)
+
+
+def code_bits(code: types.CodeType) -> bytes:
+    """Return what code does, without file names and line numbers."""
+    bits = [_plain(getattr(code, f"co_{name}")) for name in _CODE_BITS]
+    return _framed([*bits, *map(_const_bits, code.co_consts)])
+
+
+def _const_bits(const: Any) -> bytes:
+    if isinstance(const, types.CodeType):
+        return b"c" + code_bits(const)
+    if isinstance(const, tuple):
+        return b"t" + _framed([_const_bits(item) for item in const])
+    if isinstance(const, frozenset):
+        return b"f" + _framed(sorted(_const_bits(item) for item in const))
+    return _plain(const)
+
+
+def _plain(value: Any) -> bytes:
+    # Format 2 of marshal writes neither references nor whether a text is interned.
+    return marshal.dumps(value, 2)
+
+
+def _framed(pieces: list[bytes]) -> bytes:
+    return b"".join([b"%d:" % len(piece) + piece for piece in pieces])
+
+
+def _function_parts(
+    function: types.FunctionType, namespace: Mapping[str, Any]
+) -> Parts:
+    target = importable(function)
+    if target:
+        return Parts(tag_of("import", target))
+    closure, attributes = function.__closure__ or (), function.__dict__
+    if function.__globals__ is functools.__dict__:
+        names = function.__code__.co_freevars
+        closure = tuple(
+            cell
+            for name, cell in zip(names, closure, strict=True)
+            if name not in _DISPATCH_CACHES
+        )
+        attributes = {
+            name: value
+            for name, value in attributes.items()
+            if name not in _DISPATCH_CACHES
+        }
+    # Names of the live namespace are inputs of their own, not parts of the function.
+    own = {} if globals_home(function, namespace) else used_globals(function)
+    kids = [
+        *(function.__defaults__, function.__kwdefaults__, *closure),
+        *_flat(attributes),
+        *_flat(own),
+    ]
+    counts = (len(closure), len(attributes), len(own))
+    return Parts(
+        tag_of("function", *counts) + code_bits(function.__code__),
+        kids,
+        seen=[function],
+    )
+
+
+def _flat(mapping: Mapping[Any, Any]) -> list[Any]:
+    return [item for pair in mapping.items() for item in pair]
+
+
+def _class_parts(kind: type) -> Parts:
+    target = importable(kind)
+    if target or not kind.__flags__ & _STATIC_TYPE:
+        return Parts(
+            tag_of("import", target or f"{kind.__module__}:{kind.__qualname__}")
+        )
+    body = {
+        name: value
+        for name, value in vars(kind).items()
+        if name not in _VOLATILE and not isinstance(value, _DESCRIPTORS)
+    }
+    if not body.get("__annotations__"):  # reading them makes an empty dict
+        body.pop("__annotations__", None)
+    if "__dataclass_fields__" in body:
+        # dataclass writes this text from the fields, with addresses of defaults.
+        body.pop("__doc__", None)
+    members: Mapping[str, Any] = getattr(kind, "__members__", {})
+    if hasattr(kind, "_member_map_"):
+        body = _enum_body(body, members)
+    # A class that was rebuilt has its attributes in another order.
+    kids = [type(kind), *kind.__bases__, *_flat(dict(sorted(body.items())))]
+    tag = tag_of("class", kind.__qualname__, len(kind.__bases__), len(body))
+    return Parts(tag, kids, seen=[kind])
+
+
+def _enum_body(body: Mapping[str, Any], members: Mapping[str, Any]) -> dict[str, Any]:
+    rest = {
+        name: value
+        for name, value in body.items()
+        if name not in members and name not in _ENUM_TABLES
+    }
+    values = {name: member._value_ for name, member in members.items()}
+    return {**rest, "": values}
+
+
+def _cell_parts(cell: types.CellType) -> Parts:
+    try:
+        return Parts(b"cell", [cell.cell_contents], seen=[cell])
+    except ValueError:
+        return Parts(b"empty cell", seen=[cell])
+
+
+def _module_parts(module: types.ModuleType) -> Parts:
+    if sys.modules.get(module.__name__) is not module:
+        message = f"the module {module.__name__} was made at run time"
+        raise Undecidable(message)
+    return Parts(tag_of("module", module.__name__))
+
+
+def _cached_parts(value: Any) -> Parts:
+    limits = value.cache_parameters()
+    tag = tag_of("cached", limits["maxsize"], limits["typed"])
+    return Parts(tag, [value.__wrapped__], seen=[value])
+
+
+def _typevar_parts(value: Any) -> Parts:
+    bound = (value.__bound__, *value.__constraints__)
+    return Parts(tag_of("typevar", value, len(bound)), list(bound), seen=[value])
+
+
+def _weak_parts(value: Any) -> Parts:
+    if isinstance(value, weakref.WeakSet):
+        return Parts(b"weak set", list(value), ordered=False, seen=[value])
+    return Parts(tag_of(type(value).__name__), [dict(value.items())], seen=[value])
+
+
+def _lock_parts(value: Any) -> Parts | None:
+    # A lock that nobody holds is as good as any other.
+    if reason(value) is not None:
+        return None
+    return Parts(tag_of(LOCKS[type(value)]), seen=[value])
+
+
+def _bound_parts(value: Any) -> Parts:
+    return Parts(tag_of("bound", value.__name__), [value.__self__])
+
+
+_BY_TYPE: Mapping[type, Callable[[Any], Parts | None]] = {
+    types.CodeType: lambda value: Parts(b"code" + code_bits(value)),
+    types.MethodType: lambda value: Parts(b"method", [value.__func__, value.__self__]),
+    types.CellType: _cell_parts,
+    types.MappingProxyType: lambda value: Parts(b"mapping proxy", [dict(value)]),
+    types.BuiltinMethodType: _bound_parts,
+    types.MethodWrapperType: _bound_parts,
+    property: lambda value: Parts(b"property", [value.fget, value.fset, value.fdel]),
+    classmethod: lambda value: Parts(b"class method", [value.__func__]),
+    staticmethod: lambda value: Parts(b"static method", [value.__func__]),
+    functools.cached_property: lambda value: Parts(b"cached property", [value.func]),
+    typing.TypeVar: _typevar_parts,
+    LRU: _cached_parts,
+    **dict.fromkeys(LOCKS, _lock_parts),
+    **dict.fromkeys(WEAK, _weak_parts),
+}

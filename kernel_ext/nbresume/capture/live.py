@@ -1,0 +1,269 @@
+"""What the kernel's namespace holds: each name's object, its version, who made it.
+
+The rule (R1 of the design): a version is an identity given at capture and carried
+by a restored object; a look is a fingerprint of the live object, taken to see
+whether it changed since, and never compared with another kernel's.
+"""
+
+import types
+from collections.abc import Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from nbresume.capture.atoms import importable, is_atom
+from nbresume.capture.canonical import Look, look
+from nbresume.capture.touched import functions_names, is_users, sharing
+from nbresume.capture.units import Identities
+
+VALUE = "v:"
+"""Prefix of a version that is a digest of the value: equal work, equal version."""
+OPAQUE = "o:"
+"""Prefix of a version that nothing else equals: the value cannot be compared."""
+CellText = tuple[str, str]
+"""(cell id, digest of its text)."""
+
+
+class Made(StrEnum):
+    """Where the present value of a name comes from."""
+
+    COMMITTED = "committed"
+    """It is the value of a commit, with that version."""
+    AMBIENT = "ambient"
+    """A plain cell made or changed it."""
+    ATTEMPT = "attempt"
+    """A failed or not yet committed attempt left it."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One name of the namespace."""
+
+    value: Any
+    made: Made
+    version: str = ""
+    """Of the commit that it comes from."""
+    step: str = ""
+    """The step that made it."""
+    kept: bool = True
+    """False: its step could not keep it; the object is good in this kernel only."""
+    cells: tuple[CellText, ...] = ()
+    """The plain cells that made or changed it, in order."""
+    base_step: str = ""
+    """The step whose value plain cells changed in place."""
+    base_version: str = ""
+    seen: Look | None = None
+    """The value as last looked at."""
+    calls: frozenset[str] | None = None
+    """Global names that its functions may use, if its commit says it."""
+
+    @property
+    def cell(self) -> str:
+        """The plain cell that changed it last."""
+        return self.cells[-1][0] if self.cells else ""
+
+
+class Live:
+    """The table of names over one namespace, and the identities of its objects."""
+
+    def __init__(
+        self, namespace: MutableMapping[str, Any], *, new_nonce: Callable[[], str]
+    ) -> None:
+        self.namespace = namespace
+        self.identities = Identities()
+        self.gone: dict[str, CellText] = {}
+        """Name → the plain cell that deleted it."""
+        self._entries: dict[str, Entry] = {}
+        self._new_nonce = new_nonce
+
+    def users(self) -> dict[str, Any]:
+        """Return the names of the user and their values now."""
+        return {n: v for n, v in self.namespace.items() if is_users(n)}
+
+    def find(self, name: str) -> Entry | None:
+        """Return what is known of a name's present value; None if it has none."""
+        if name not in self.namespace:
+            return None
+        entry = self._entries.get(name)
+        value = self.namespace[name]
+        if entry is None or entry.value is not value:
+            # rebound behind our back (a thread, a callback): nobody's value
+            entry = self._entries[name] = Entry(value, Made.AMBIENT)
+        return entry
+
+    def entry(self, name: str) -> Entry:
+        """Return what is known of a name that has a value."""
+        entry = self.find(name)
+        if entry is None:
+            raise KeyError(name)
+        return entry
+
+    def entries(self) -> dict[str, Entry]:
+        """Return the entries of all names that have a value."""
+        return {name: self.entry(name) for name in self.users()}
+
+    def look(self, name: str) -> Look:
+        """Return the remembered look at a name's value, taken now if there is none."""
+        entry = self.entry(name)
+        if entry.seen is None:
+            entry.seen = look(entry.value, self.namespace)
+        return entry.seen
+
+    def version(self, name: str) -> str:
+        """Return the version of a name's value."""
+        entry = self.entry(name)
+        if entry.made is Made.COMMITTED:
+            return entry.version
+        return self.content_version(name)
+
+    def content_version(self, name: str) -> str:
+        """Return the version that the value would have if it were captured now."""
+        entry = self.entry(name)
+        if isinstance(entry.value, types.ModuleType):
+            return f"m:{entry.value.__name__}"
+        seen = self.look(name)
+        if seen.digest is not None:
+            return VALUE + seen.digest
+        if not entry.version.startswith(OPAQUE):
+            # the same object stays equal to itself, and to nothing else
+            entry.version = f"{OPAQUE}{type(entry.value).__name__}:{self._new_nonce()}"
+        return entry.version
+
+    def callees(self, name: str) -> frozenset[str]:
+        """Return the global names that code reachable from the value may use."""
+        entry = self.entry(name)
+        if self._is_plain(entry.value):
+            return frozenset()
+        if entry.made is Made.COMMITTED and entry.calls is not None:
+            return entry.calls
+        return functions_names(self.look(name).reach, self.namespace)
+
+    def closure(self, names: Iterable[str]) -> frozenset[str]:
+        """Return these names and all that functions among their values may use."""
+        closed: set[str] = set()
+        todo = {name for name in names if name in self.namespace and is_users(name)}
+        while todo:
+            name = todo.pop()
+            closed.add(name)
+            todo |= {
+                callee
+                for callee in self.callees(name) - closed
+                if callee in self.namespace and is_users(callee)
+            }
+        return frozenset(closed)
+
+    def touched(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the names whose value code using these names could change."""
+        reaches = {
+            name: self.look(name).reach
+            for name, value in self.users().items()
+            if not self._is_plain(value)
+        }
+        return sharing(names, reaches)
+
+    def changed(self, names: Iterable[str]) -> frozenset[str]:
+        """Return those whose value is not the one last looked at.
+
+        Afterwards the looks are new, and every remembered (object, version) that a
+        changed value reaches is void.
+        """
+        changed: set[str] = set()
+        names = set(names)
+        for name in names:
+            entry = self._entries.get(name)
+            if not self._stands(name, entry) or entry is None or entry.seen is None:
+                continue
+            now = look(entry.value, self.namespace)
+            if now.digest != entry.seen.digest:
+                changed.add(name)
+            entry.seen = now
+        if changed:
+            self._void(changed, names - changed)
+        return frozenset(changed)
+
+    def _stands(self, name: str, entry: Entry | None) -> bool:
+        return (
+            entry is not None
+            and name in self.namespace
+            and entry.value is self.namespace[name]
+        )
+
+    def _void(self, changed: set[str], unchanged: set[str]) -> None:
+        dirty: set[int] = set()
+        for name in changed:
+            entry = self._entries[name]
+            dirty |= {id(entry.value), *(entry.seen.reach if entry.seen else ())}
+        clean = {id(self.namespace[n]) for n in unchanged if n in self.namespace}
+        self.identities.void(dirty - clean)
+
+    def set(self, name: str, entry: Entry) -> None:
+        """Bind the name to the entry's value."""
+        self.namespace[name] = entry.value
+        self._entries[name] = entry
+        self.gone.pop(name, None)
+
+    def unset(self, name: str) -> None:
+        """Remove the name."""
+        self.namespace.pop(name, None)
+        self._entries.pop(name, None)
+
+    def note_plain(
+        self, cell: CellText, *, before: dict[str, Any], touched: Iterable[str]
+    ) -> None:
+        """Mark what a plain cell made, changed or deleted as ambient."""
+        for name in self.changed(touched):
+            self._mark_changed(name, cell)
+        users = self.users()
+        for name, value in users.items():
+            if name not in before or before[name] is not value:
+                self._entries[name] = Entry(value, Made.AMBIENT, cells=(cell,))
+                self.gone.pop(name, None)
+        for name in before.keys() - users.keys():
+            self._entries.pop(name, None)
+            self.gone[name] = cell
+
+    def _mark_changed(self, name: str, cell: CellText) -> None:
+        entry = self._entries[name]
+        if entry.made is not Made.AMBIENT:
+            entry.base_step, entry.base_version = entry.step, entry.version
+            entry.cells = ()
+        entry.made, entry.version = Made.AMBIENT, ""
+        entry.cells = (*(c for c in entry.cells if c != cell), cell)
+
+    def mark_attempt(self, name: str, step: str) -> None:
+        """Mark a name's value as left by an attempt of a step."""
+        entry = self.entry(name)
+        self._entries[name] = Entry(
+            entry.value, Made.ATTEMPT, step=step, seen=entry.seen
+        )
+
+    def forget_gone(self) -> None:
+        """Drop entries of names that have no value any more."""
+        for name in self._entries.keys() - self.namespace.keys():
+            del self._entries[name]
+
+    def is_ambient_data(self, name: str) -> bool:
+        """Say whether a name's value is a plain cell's and has to be stored to last."""
+        entry = self.find(name)
+        return (
+            entry is not None
+            and entry.made is Made.AMBIENT
+            and not isinstance(entry.value, types.ModuleType)
+            and not (callable(entry.value) and importable(entry.value))
+        )
+
+    def imports(self) -> dict[str, str]:
+        """Return name → what to import, of what plain cells imported."""
+        found = {}
+        for name, value in self.users().items():
+            if self.entry(name).made is not Made.AMBIENT:
+                continue
+            if isinstance(value, types.ModuleType):
+                found[name] = value.__name__
+            elif callable(value) and (target := importable(value)):
+                found[name] = target
+        return found
+
+    @staticmethod
+    def _is_plain(value: Any) -> bool:
+        return is_atom(value) or isinstance(value, types.ModuleType)

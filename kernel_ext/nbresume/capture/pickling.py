@@ -1,0 +1,215 @@
+"""Values → a pickle stream, its out-of-band buffers and the objects it refers to.
+
+The rule: the C pickler does it, with our reducers; dill is called only here, and only
+for what the C pickler refuses. Nothing is loaded to find out whether it can be, and a
+type that would come back wrong is refused while it is pickled.
+"""
+
+import builtins
+import copyreg
+import io
+import pickle
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nbresume.capture import denied
+from nbresume.capture.atoms import importable, type_name
+from nbresume.capture.buffers import Buffers
+from nbresume.capture.definitions import Definitions
+from nbresume.errors import CaptureError
+
+PROTOCOL = 5
+NAMESPACE = "@namespace"
+"""Stands in a stream for the live namespace."""
+MAIN = "@main"
+"""Stands in a stream for the module ``__main__``."""
+
+
+_SPECIAL_HOMES = frozenset(
+    {
+        *("builtins", "types", "typing", "functools", "dataclasses", "os", "weakref"),
+        *("_thread", "threading", "numpy", "pandas", "pyarrow", "polars", "torch"),
+    }
+)
+"""Where it depends on the value, not on its type alone, how it is pickled."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfBand:
+    """One buffer that is stored beside the stream, as it lies in memory."""
+
+    data: memoryview
+    """Its bytes, C-contiguous and flat; they are the live object's."""
+    dtype: str
+    """NumPy's ``dtype.str`` of a plain array, else ``|u1``."""
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dumped:
+    """What `dump` made of one unit."""
+
+    stream: bytes
+    buffers: list[OutOfBand]
+    refs: frozenset[str]
+    """Object ids that the stream refers to."""
+
+
+def dump(
+    values: Sequence[Any], *, units: Mapping[int, str], namespace: Mapping[str, Any]
+) -> Dumped:
+    """Return one value, or several that form a circle (as a list), as a pickle.
+
+    Objects whose id is in `units` are referred to by their object id, except `values`.
+
+    Raises
+    ------
+    CaptureError
+        The value, or something in it, cannot be kept.
+    """
+    try:
+        return _Dump(values, units, namespace).run(_Pickler)
+    except CaptureError:
+        raise
+    except RecursionError as error:
+        raise _refusal(values, "it is nested too deep") from error
+    except Exception as error:  # noqa: BLE001 - reducers are anybody's code
+        first = error
+    try:
+        return _Dump(values, units, namespace).run(_dill_pickler())
+    except CaptureError:
+        raise
+    except Exception as error:
+        # The C pickler's words name the culprit, dill's only the place.
+        raise _refusal(values, f"{type(first).__name__}: {first}") from error
+
+
+def dump_atoms(atoms: Mapping[str, Any]) -> bytes:
+    """Return names and their small immutable values as one pickle."""
+    return pickle.dumps(dict(atoms), PROTOCOL)
+
+
+def _refusal(values: Sequence[Any], because: str) -> CaptureError:
+    what = " and ".join(dict.fromkeys(map(type_name, values)))
+    return CaptureError(
+        f"a value of type {what}", because=because, remedy=denied.REMEDY
+    )
+
+
+class _Pickler(pickle.Pickler):
+    """The C pickler, with room for hooks of its own."""
+
+
+class _Dump:
+    """One pickle in the making."""
+
+    def __init__(
+        self,
+        values: Sequence[Any],
+        units: Mapping[int, str],
+        namespace: Mapping[str, Any],
+    ) -> None:
+        self._values = values
+        self._units = units
+        self._own = own = frozenset(map(id, values))
+        self._refs: set[str] = set()
+        self._definitions = Definitions(units, own, namespace)
+        self._arrays = Buffers(units)
+        self._buffers: list[OutOfBand] = []
+        self._plain: dict[type, bool] = {}
+        main = sys.modules.get("__main__")
+        self._special = {id(namespace): NAMESPACE}
+        if main is not None:
+            self._special |= {id(main): MAIN, id(main.__dict__): NAMESPACE}
+
+    def run(self, kind: Any) -> Dumped:
+        """Return the pickle that a pickler of this kind writes."""
+        file = io.BytesIO()
+        pickler = kind(file, PROTOCOL, buffer_callback=self.lend)
+        pickler.persistent_id = self.refer
+        pickler.reducer_override = self.reduce
+        pickler.dump(self._values[0] if len(self._values) == 1 else list(self._values))
+        return Dumped(file.getvalue(), self._buffers, frozenset(self._refs))
+
+    def refer(self, value: Any) -> str | None:
+        """Return the object id of what is cut out of the stream."""
+        key = id(value)
+        if key in self._units:
+            if key in self._own:
+                return None
+            object_id = self._units[key]
+            self._refs.add(object_id)
+            return object_id
+        return self._special.get(key)
+
+    def lend(self, buffer: pickle.PickleBuffer) -> None:
+        """Take a buffer out of the stream."""
+        dtype, shape = self._arrays.describe(buffer)
+        data = buffer.raw()
+        self._buffers.append(OutOfBand(data.cast("B"), dtype, shape))
+
+    def reduce(self, value: Any) -> Any:
+        """Return how a value is pickled, or that Python's own way is right."""
+        kind = type(value)
+        if self._plain.get(kind):
+            return NotImplemented
+        reduced = self._definitions.reduce(value)
+        if reduced is not NotImplemented:
+            return reduced
+        denied.refuse(value)
+        reduced = self._arrays.reduce(value)
+        if reduced is not NotImplemented or isinstance(value, type):
+            return reduced
+        if _has_own_way(kind):
+            return _named(value)
+        self._plain[kind] = kind.__module__.partition(".")[0] not in _SPECIAL_HOMES
+        return NotImplemented
+
+
+def _has_own_way(kind: type) -> bool:
+    if kind in copyreg.dispatch_table:
+        return False
+    default: Any = object
+    return (
+        kind.__reduce_ex__ is not default.__reduce_ex__
+        or kind.__reduce__ is not default.__reduce__
+    )
+
+
+def _named(value: Any) -> Any:
+    """Return a value's own reduction; refuse a name that no import would find."""
+    reduced = value.__reduce_ex__(PROTOCOL)
+    if isinstance(reduced, str) and not importable(value):
+        module = getattr(value, "__module__", None)
+        built_in = getattr(builtins, reduced, None) is value
+        if module in (None, "__main__") and not built_in:
+            raise CaptureError(
+                f"a {type_name(value)} made in the notebook",
+                because=f"it pickles as the name {reduced!r}, which no import finds",
+                remedy=denied.REMEDY,
+            )
+    return reduced
+
+
+def _dill_pickler() -> Any:
+    import dill  # noqa: PLC0415 - a second's work, and hardly ever needed
+
+    class Pickler(dill.Pickler):  # type: ignore[misc]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, recurse=False, byref=False, **options)
+
+        def save(self, obj: Any, save_persistent_id: Any = True) -> None:  # noqa: FBT002
+            # dill compares each dict with == to the namespace, and takes an equal
+            # copy for the live one.
+            if type(obj) is dict and self.persistent_id(obj) is None:
+                known = self.memo.get(id(obj))
+                if known is None:
+                    pickle._Pickler.save_dict(self, obj)  # type: ignore[attr-defined]  # noqa: SLF001
+                else:
+                    self.write(self.get(known[0]))
+            else:
+                super().save(obj, save_persistent_id)
+
+    return Pickler

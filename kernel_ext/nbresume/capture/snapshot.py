@@ -1,0 +1,391 @@
+"""The names that a step left → units, payload parts and versions.
+
+The rule: each object is pickled once, by itself, and refers to other named or
+shared objects by id; what cannot be pickled costs its own name, never the step.
+"""
+
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbresume.capture.atoms import importable, is_atom
+from nbresume.capture.denied import is_closed_file
+from nbresume.capture.live import OPAQUE, Live, Made
+from nbresume.capture.pickling import Dumped, dump, dump_atoms
+from nbresume.capture.sharing import own_reaches, shared_objects, tight_groups
+from nbresume.capture.units import circles, deep_versions
+from nbresume.errors import CaptureError
+from nbresume.model.digests import payload_digest
+from nbresume.model.manifest import Binding, Source, Unit
+from nbresume.model.records import Output
+
+CLOSED_FILE = "a closed file"
+"""Reason that is not announced: such a handle is left over by every data cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes of one stream or buffer, to be stored once."""
+
+    data: bytes | memoryview
+    dtype: str
+    shape: tuple[int, ...]
+    name: str
+    """Object id."""
+
+
+@dataclass(slots=True)
+class Captured:
+    """What capturing some names gave."""
+
+    bindings: dict[str, Binding] = field(default_factory=dict)
+    outputs: dict[str, Output] = field(default_factory=dict)
+    units: dict[str, Unit] = field(default_factory=dict)
+    parts: dict[str, Part] = field(default_factory=dict)
+    """Digest → bytes, of all that may not be stored yet."""
+    atoms: str = ""
+    not_kept: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Graph:
+    """The objects that are pickled by themselves, while the units are made."""
+
+    values: dict[str, Any]
+    """Object id → live object, of everything that may be referred to."""
+    ids: dict[int, str]
+    """id() → object id."""
+    named: dict[str, str]
+    """Object id → one name that is bound to it."""
+    promoted: frozenset[str]
+    """Object ids of unnamed objects that several names share."""
+    tight: list[frozenset[str]]
+    """Groups of names that become one unit."""
+    dumped: dict[str, tuple[str, list[str], list[str]]] = field(default_factory=dict)
+    """Object id → (stream, buffers, refs) as digests and object ids."""
+    members: dict[str, list[str]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+class Snapshot:
+    """Captures names of one kernel; remembers what did not change since."""
+
+    def __init__(self, live: Live, *, is_stored: Callable[[str], bool]) -> None:
+        self._live = live
+        self._is_stored = is_stored
+        """Says whether a payload with this digest is durable already."""
+        self._cache: dict[str, tuple[str, tuple[str, list[str], list[str]]]] = {}
+        """Object id → (digest of the look, what it was dumped to)."""
+
+    def forget(self) -> None:
+        """Take nothing for stored any more: a commit failed."""
+        self._cache.clear()
+
+    def take(self, names: Iterable[str]) -> Captured:
+        """Capture these names and every unit that they refer to.
+
+        Afterwards each captured object has an object id and stands for its unit.
+        """
+        written = frozenset(names)
+        captured = Captured()
+        compound = self._compound()
+        graph = self._graph(compound, written)
+        targets = self._bind(written | self._relaid(graph, written), captured, graph)
+        self._dump_all(graph, targets.values(), captured)
+        self._merge_circles(graph, captured)
+        _lose_holders(graph)
+        self._finish(captured, graph, targets, written)
+        self._release(compound)
+        return captured
+
+    # -- which objects are units ------------------------------------------------
+
+    def _compound(self) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in self._live.users().items()
+            if not is_atom(value)
+            and not isinstance(value, types.ModuleType)
+            and not (callable(value) and importable(value))
+        }
+
+    def _graph(self, compound: Mapping[str, Any], written: frozenset[str]) -> _Graph:
+        full = {name: self._live.look(name).reach for name in compound}
+        reaches = own_reaches(compound, full, written)
+        shared = shared_objects(compound, reaches, written)
+        tight = tight_groups(shared)
+        loose = {
+            i: value
+            for i, (value, holders) in shared.items()
+            if frozenset(holders) not in tight
+        }
+        ids: dict[int, str] = {}
+        values: dict[str, Any] = {}
+        named: dict[str, str] = {}
+        for name, value in compound.items():
+            object_id = self._live.identities.id_of(value)
+            ids[id(value)], values[object_id] = object_id, value
+            named.setdefault(object_id, name)
+        promoted = set()
+        for value in loose.values():
+            object_id = self._live.identities.id_of(value)
+            ids[id(value)], values[object_id] = object_id, value
+            promoted.add(object_id)
+        graph = _Graph(values, ids, named, frozenset(promoted), tight)
+        graph.errors = {}
+        self._sharers = frozenset(n for _, holders in shared.values() for n in holders)
+        return graph
+
+    def _relaid(self, graph: _Graph, written: frozenset[str]) -> frozenset[str]:
+        """Return names whose value is unchanged but is cut into other units now."""
+        touched = set(self._sharers) - written
+        for group in graph.tight:
+            touched |= group - written
+        return frozenset(
+            name
+            for name in touched
+            if (entry := self._live.entry(name)).made is Made.COMMITTED and entry.kept
+        )
+
+    # -- names ------------------------------------------------------------------
+
+    def _bind(
+        self, names: frozenset[str], captured: Captured, graph: _Graph
+    ) -> dict[str, str]:
+        """Give each name its binding; return name → object id of those with a unit."""
+        targets, atoms = {}, {}
+        for name in sorted(names & self._live.users().keys()):
+            value = self._live.namespace[name]
+            version = self._live.version(name)
+            kind = _type_name(value)
+            if isinstance(value, types.ModuleType):
+                source, target = Source.MODULE, value.__name__
+            elif is_atom(value):
+                source, target = Source.ATOM, ""
+                atoms[name] = value
+            elif id(value) not in graph.ids:
+                source, target = Source.IMPORT, str(importable(value))
+            else:
+                source, target = Source.UNIT, graph.ids[id(value)]
+                targets[name] = target
+            shape, dtype = _describe(value)
+            captured.bindings[name] = Binding(
+                source=source,
+                target=target,
+                version=version,
+                type=kind,
+                shape=shape,
+                dtype=dtype,
+            )
+        if atoms:
+            captured.atoms = _add(captured, dump_atoms(atoms), "atoms")
+        return targets
+
+    # -- pickling ---------------------------------------------------------------
+
+    def _dump_all(
+        self, graph: _Graph, targets: Iterable[str], captured: Captured
+    ) -> None:
+        todo = list(targets)
+        while todo:
+            object_id = todo.pop()
+            if object_id in graph.dumped or object_id in graph.errors:
+                continue
+            try:
+                graph.dumped[object_id] = self._dump_one(graph, object_id, captured)
+            except CaptureError as error:
+                graph.errors[object_id] = error.because or str(error)
+            else:
+                todo += graph.dumped[object_id][2]
+
+    def _dump_one(
+        self, graph: _Graph, object_id: str, captured: Captured
+    ) -> tuple[str, list[str], list[str]]:
+        name = graph.named.get(object_id)
+        seen = self._live.look(name).digest if name else None
+        if seen is not None and name is not None:
+            remembered = self._cache.get(object_id)
+            if (
+                remembered
+                and remembered[0] == seen
+                and self._still_good(graph, name, remembered[1])
+            ):
+                return remembered[1]
+        dumped = self._dump([object_id], graph, captured)
+        if seen is not None:
+            self._cache[object_id] = (seen, dumped)
+        return dumped
+
+    def _still_good(
+        self, graph: _Graph, name: str, unit: tuple[str, list[str], list[str]]
+    ) -> bool:
+        stream, buffers, refs = unit
+        reach = self._live.look(name).reach
+        crossed = any(id(graph.values[o]) in reach for o in graph.promoted)
+        return (
+            not crossed
+            and all(ref in graph.values for ref in refs)
+            and all(self._is_stored(digest) for digest in (stream, *buffers))
+        )
+
+    def _dump(
+        self, object_ids: list[str], graph: _Graph, captured: Captured
+    ) -> tuple[str, list[str], list[str]]:
+        dumped: Dumped = dump(
+            [graph.values[o] for o in object_ids],
+            units=graph.ids,
+            namespace=self._live.namespace,
+        )
+        name = object_ids[0]
+        stream = _add(captured, dumped.stream, name)
+        buffers = []
+        for buffer in dumped.buffers:
+            digest = payload_digest(buffer.data)
+            captured.parts.setdefault(
+                digest, Part(buffer.data, buffer.dtype, buffer.shape, name)
+            )
+            buffers.append(digest)
+        return stream, buffers, sorted(dumped.refs)
+
+    def _merge_circles(self, graph: _Graph, captured: Captured) -> None:
+        refs = {o: set(unit[2]) for o, unit in graph.dumped.items()}
+        for group in graph.tight:
+            held = (graph.ids.get(id(self._live.namespace[n])) for n in group)
+            ring = sorted({o for o in held if o in refs})
+            for one, other in zip(ring, ring[1:] + ring[:1], strict=True):
+                refs[one].add(other)
+        for group_ids in circles(refs):
+            try:
+                merged = self._dump(group_ids, graph, captured)
+            except CaptureError as error:
+                for object_id in group_ids:
+                    graph.errors[object_id] = error.because or str(error)
+                continue
+            for object_id in group_ids:
+                graph.dumped[object_id] = merged
+                graph.members[object_id] = group_ids
+
+    # -- the result -------------------------------------------------------------
+
+    def _finish(
+        self,
+        captured: Captured,
+        graph: _Graph,
+        targets: Mapping[str, str],
+        written: frozenset[str],
+    ) -> None:
+        good = {o: u for o, u in graph.dumped.items() if o not in graph.errors}
+        deep = deep_versions(
+            {o: (u[0], u[1]) for o, u in good.items()},
+            {o: u[2] for o, u in good.items()},
+            graph.members,
+        )
+        for object_id, (stream, buffers, refs) in good.items():
+            captured.units[object_id] = Unit(
+                stream=stream,
+                buffers=buffers,
+                refs=refs,
+                members=graph.members.get(object_id, []),
+                deep=deep[object_id],
+                data=_is_data(graph.values[object_id]),
+                ambient=self._ambient(graph.named.get(object_id), written),
+            )
+            self._live.identities.remember(
+                object_id, deep[object_id], graph.values[object_id]
+            )
+        for name, object_id in targets.items():
+            if object_id in graph.errors:
+                value = self._live.namespace[name]
+                reason = graph.errors[object_id]
+                captured.not_kept[name] = (
+                    CLOSED_FILE if is_closed_file(value) else reason
+                )
+                del captured.bindings[name]
+        for name, binding in captured.bindings.items():
+            calls = sorted(self._live.callees(name))
+            captured.outputs[name] = _output(binding, captured.units, calls)
+
+    def _ambient(
+        self, name: str | None, written: frozenset[str]
+    ) -> tuple[str, str] | None:
+        if name is None or name in written:
+            return None
+        if self._live.entry(name).made is not Made.AMBIENT:
+            return None
+        return name, self._live.version(name)
+
+    def _release(self, compound: Mapping[str, Any]) -> None:
+        alive = {id(value) for value in self._live.users().values()}
+        for name in compound:
+            alive |= self._live.look(name).reach.keys()
+        self._live.identities.keep_only(alive)
+
+
+def _add(captured: Captured, data: bytes, name: str) -> str:
+    digest = payload_digest(data)
+    captured.parts.setdefault(digest, Part(data, "|u1", (len(data),), name))
+    return digest
+
+
+def _lose_holders(graph: _Graph) -> None:
+    """Lose every unit that refers to one that cannot be kept."""
+    while True:
+        lost = {
+            object_id: f"it holds {graph.named.get(ref, 'a part')}: {graph.errors[ref]}"
+            for object_id, (_, _, refs) in graph.dumped.items()
+            for ref in refs
+            if ref in graph.errors and object_id not in graph.errors
+        }
+        if not lost:
+            return
+        graph.errors |= lost
+
+
+def _output(binding: Binding, units: Mapping[str, Unit], calls: list[str]) -> Output:
+    if binding.source is not Source.UNIT:
+        return Output(version=binding.version)
+    return Output(
+        version=binding.version,
+        object=binding.target,
+        data=sorted(_reached_data(binding.target, units)),
+        calls=calls,
+    )
+
+
+def _reached_data(object_id: str, units: Mapping[str, Unit]) -> set[str]:
+    """Return the ids of the data objects that an object is made of, itself included."""
+    found: set[str] = set()
+    todo = [object_id]
+    while todo:
+        one = todo.pop()
+        if one in found or one not in units:
+            continue
+        found.add(one)
+        todo += [*units[one].refs, *units[one].members]
+    return {one for one in found if units[one].data}
+
+
+def _is_data(value: Any) -> bool:
+    return not isinstance(value, type | types.FunctionType | types.ModuleType)
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    if kind.__module__ in ("builtins", "__main__"):
+        return kind.__qualname__
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _describe(value: Any) -> tuple[list[int] | None, str]:
+    """Return shape and dtype of an array or a frame, for people."""
+    shape = getattr(value, "shape", None)
+    if not isinstance(shape, tuple) or not all(isinstance(n, int) for n in shape):
+        return None, ""
+    dtype = getattr(value, "dtype", None)
+    return list(shape), "" if dtype is None else str(dtype)
+
+
+def is_comparable(version: str) -> bool:
+    """Say whether another value can ever have this version."""
+    return not version.startswith(OPAQUE)

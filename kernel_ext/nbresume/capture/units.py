@@ -1,0 +1,172 @@
+"""Object identity: which object carries which id, and which units form a circle.
+
+The rule: an object keeps its id while its value changes; a (object id, deep version)
+names one live object, so that names restored in any order share what they shared.
+The table is void for every object that was seen to change.
+"""
+
+from collections.abc import Iterable, Mapping
+from graphlib import TopologicalSorter
+from typing import Any
+
+from nbresume.model.digests import cue_digest
+from nbresume.model.manifest import Unit
+
+
+class Identities:
+    """Ids of live objects, and the live objects of stored units."""
+
+    def __init__(self) -> None:
+        self.next_object = 0
+        """The next free number; raised past what the run has used."""
+        self._ids: dict[int, tuple[str, Any]] = {}
+        self._objects: dict[tuple[str, str], Any] = {}
+
+    def id_of(self, value: Any) -> str:
+        """Return the object id of a live object, a new one if it has none."""
+        known = self._ids.get(id(value))
+        if known is not None and known[1] is value:
+            return known[0]
+        object_id = f"o{self.next_object}"
+        self.next_object += 1
+        self._ids[id(value)] = (object_id, value)
+        return object_id
+
+    def name(self, object_id: str, value: Any) -> None:
+        """Give a live object this id."""
+        self._ids[id(value)] = (object_id, value)
+
+    def find(self, object_id: str, deep: str) -> Any | None:
+        """Return the live object of a stored unit, if it is alive and unchanged."""
+        return self._objects.get((object_id, deep))
+
+    def holds(self, object_id: str, deep: str) -> bool:
+        """Say whether a live object stands for this unit."""
+        return (object_id, deep) in self._objects
+
+    def remember(self, object_id: str, deep: str, value: Any) -> None:
+        """Let a live object stand for this unit."""
+        self._objects[object_id, deep] = value
+
+    def forget(self, object_id: str, deep: str) -> None:
+        """Let no live object stand for this unit."""
+        self._objects.pop((object_id, deep), None)
+
+    def void(self, ids: set[int]) -> None:
+        """Forget what the objects with these Python ids stood for: they changed."""
+        self._objects = {k: v for k, v in self._objects.items() if id(v) not in ids}
+
+    def keep_only(self, alive: set[int]) -> None:
+        """Hold no object that the namespace does not reach: free old versions."""
+        self._objects = {k: v for k, v in self._objects.items() if id(v) in alive}
+        self._ids = {k: v for k, v in self._ids.items() if k in alive}
+
+    def forget_holders(
+        self, object_id: str, tables: Iterable[Mapping[str, Unit]]
+    ) -> None:
+        """Forget every unit that refers, directly or not, to this object.
+
+        Another object has taken the id over, so what holds the former one is to be
+        bound anew.
+        """
+        tables = list(tables)
+        todo, done = [object_id], {object_id}
+        while todo:
+            held = todo.pop()
+            for table in tables:
+                for holder, unit in table.items():
+                    if held in unit.refs and holder not in done:
+                        self.forget(holder, unit.deep)
+                        done.add(holder)
+                        todo.append(holder)
+
+
+def circles(refs: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Return the groups of units that refer to each other in a circle.
+
+    Tarjan's strongly connected components, iterative (a linked list of 10,000 named
+    objects must not exhaust the stack); groups of one are left out.
+    """
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    groups: list[list[str]] = []
+    for root in refs:
+        if root in index:
+            continue
+        work = [(root, iter(refs[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, following = work[-1]
+            step = next((n for n in following if n in refs), None)
+            if step is None:
+                work.pop()
+                _close(node, work, low, index, stack, on_stack, groups)
+            elif step not in index:
+                index[step] = low[step] = len(index)
+                stack.append(step)
+                on_stack.add(step)
+                work.append((step, iter(refs[step])))
+            elif step in on_stack:
+                low[node] = min(low[node], index[step])
+    return groups
+
+
+def _close(
+    node: str,
+    work: list[tuple[str, Any]],
+    low: dict[str, int],
+    index: dict[str, int],
+    stack: list[str],
+    on_stack: set[str],
+    groups: list[list[str]],
+) -> None:
+    if work:
+        parent = work[-1][0]
+        low[parent] = min(low[parent], low[node])
+    if low[node] != index[node]:
+        return
+    group = []
+    while True:
+        member = stack.pop()
+        on_stack.discard(member)
+        group.append(member)
+        if member == node:
+            break
+    if len(group) > 1:
+        groups.append(sorted(group))
+
+
+def deep_versions(
+    streams: Mapping[str, tuple[str, list[str]]],
+    refs: Mapping[str, Iterable[str]],
+    members: Mapping[str, list[str]],
+) -> dict[str, str]:
+    """Return for each unit the digest of all that it reaches.
+
+    Parameters
+    ----------
+    streams
+        Object id → (digest of the stream, digests of the buffers).
+    refs
+        Object id → object ids referred to.
+    members
+        Object id → the circle it belongs to; refs inside a circle add nothing.
+    """
+    inner = {
+        object_id: sorted(
+            ref
+            for ref in refs[object_id]
+            if ref in streams and ref not in members.get(object_id, ())
+        )
+        for object_id in streams
+    }
+    deep: dict[str, str] = {}
+    for object_id in TopologicalSorter(inner).static_order():
+        stream, buffers = streams[object_id]
+        parts = [stream, *buffers, *(deep[ref] for ref in inner[object_id])]
+        deep[object_id] = cue_digest("|".join(parts).encode())
+    return deep
