@@ -1,0 +1,72 @@
+"""The composition root: environment and settings → the object graph."""
+
+import os
+import secrets
+from pathlib import Path
+
+from jupyter_core.paths import jupyter_data_dir
+
+from nbresume.compose.graph import OpenStore, Place, open_store
+from nbresume.compose.system import RandomIds, SystemClock
+from nbresume.settings import MIB, Settings
+from nbresume.store.checkpoints import CheckpointStore
+
+__all__ = [
+    "data_folder",
+    "open_checkpoints",
+    "place_of",
+    "settings_from_environment",
+]
+
+
+def settings_from_environment() -> Settings:
+    """Return the settings as ``NBRESUME_*`` variables give them, else the defaults."""
+    env = os.environ
+    default = Settings()
+    return Settings(
+        store=env.get("NBRESUME_STORE", default.store),
+        run=env.get("NBRESUME_RUN", default.run),
+        attended=env.get("NBRESUME_UNATTENDED", "") == "",
+        retry=env.get("NBRESUME_RETRY", "") != "",
+        ambient_limit_bytes=_mib(
+            "NBRESUME_AMBIENT_LIMIT_MB", default.ambient_limit_bytes
+        ),
+        max_step_bytes=_mib("NBRESUME_MAX_STEP_MB", default.max_step_bytes),
+    )
+
+
+def _mib(variable: str, default: int) -> int:
+    text = os.environ.get(variable, "")
+    return int(text) * MIB if text.isdigit() else default
+
+
+def data_folder() -> Path:
+    """Return the user's own folder for the key and the pins."""
+    return Path(jupyter_data_dir()) / "nbresume"
+
+
+def place_of(folder: Path, settings: Settings) -> Place:
+    """Return where the store of notebooks in a folder lies."""
+    return Place(store=folder / settings.store, data=data_folder())
+
+
+def open_checkpoints(folder: str | os.PathLike[str]) -> CheckpointStore:
+    """Open (or make) a store for checkpoints of your own.
+
+    Parameters
+    ----------
+    folder
+        The store's folder, for example ``.nbresume``.
+    """
+    store: OpenStore = open_store(
+        Place(store=Path(folder), data=data_folder()), create=True
+    )
+    ids = RandomIds()
+    return CheckpointStore(
+        store.backend, store.trust, now=SystemClock().now, new_nonce=ids.nonce
+    )
+
+
+def new_run_id() -> str:
+    """Return the id of a fresh run."""
+    return secrets.token_hex(8)

@@ -1,0 +1,172 @@
+"""The ports of ``run`` on a real machine: clock, ids, liveness, interrupts, files."""
+
+import getpass
+import os
+import platform
+import secrets
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+import psutil
+
+from nbresume.errors import RefusedError
+from nbresume.model.records import Writer
+from nbresume.plan.notebook import Cell, parse_notebook
+from nbresume.settings import __version__
+
+PRODUCT = f"nbresume {__version__}"
+_SAME_START_S = 0.05
+"""Process starts closer than this are one process: the system rounds them."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the time as an aware UTC value."""
+        return datetime.now(UTC)
+
+    def monotonic_s(self) -> float:
+        """Return seconds that never go backwards."""
+        return time.monotonic()
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds that this process has used."""
+        return time.process_time()
+
+
+class RandomIds:
+    """Ids from the system's random source: independent of the user's seeds."""
+
+    def run_id(self) -> str:
+        """Return 16 hex digits."""
+        return secrets.token_hex(8)
+
+    def attempt_id(self) -> str:
+        """Return 12 hex digits."""
+        return secrets.token_hex(6)
+
+    def nonce(self) -> str:
+        """Return 32 hex digits."""
+        return secrets.token_hex(16)
+
+
+class ProcessLiveness:
+    """Processes of this machine, told apart by pid, start time and boot."""
+
+    def __init__(self) -> None:
+        self._me = Writer(
+            nonce=secrets.token_hex(16),
+            host=socket.gethostname(),
+            boot_id=_boot_id(),
+            pid=os.getpid(),
+            started=psutil.Process().create_time(),
+            python=platform.python_version(),
+            product=PRODUCT,
+        )
+
+    def me(self) -> Writer:
+        """Return this process as a claim names it."""
+        return self._me
+
+    def is_alive(self, writer: Writer) -> bool | None:
+        """Say whether that process runs; None if it belongs to another host."""
+        if writer.host != self._me.host:
+            return None
+        if writer.boot_id != self._me.boot_id:
+            return False
+        try:
+            process = psutil.Process(writer.pid)
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return False
+            return abs(process.create_time() - writer.started) < _SAME_START_S
+        except psutil.NoSuchProcess:
+            return False
+        except psutil.AccessDenied:
+            return None
+
+    def actor(self) -> str:
+        """Return the account that acts."""
+        try:
+            return getpass.getuser()
+        except (OSError, KeyError):
+            return f"uid {os.getuid()}"
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        # no such file on this system: the time of the boot tells boots apart
+        return str(int(psutil.boot_time()))
+
+
+class SignalInterrupts:
+    """Ctrl-C by signal; held back only in the main thread, where it arrives."""
+
+    def defer(self) -> Callable[[], None]:
+        """Hold interrupts back; returns what lets them through again."""
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+        held: list[int] = []
+        former = signal.getsignal(signal.SIGINT)
+
+        def hold(signum: int, _frame: FrameType | None) -> None:
+            held.append(signum)
+
+        signal.signal(signal.SIGINT, hold)
+
+        def let_through() -> None:
+            signal.signal(signal.SIGINT, former)
+            if held:
+                signal.raise_signal(signal.SIGINT)
+
+        return let_through
+
+
+@dataclass(slots=True)
+class SavedNotebook:
+    """A notebook as its file has it; read anew when the file has moved on."""
+
+    path: str
+    workflow: str
+    _stamp: tuple[int, int, int] = (0, 0, 0)
+    _cells: list[Cell] | None = None
+
+    def cells(self) -> list[Cell] | None:
+        """Return the code cells in order; None when there is no readable file."""
+        if not self.path:
+            return None
+        try:
+            stat = Path(self.path).stat()
+            stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+            if stamp != self._stamp:
+                found = parse_notebook(Path(self.path).read_bytes())
+                self._cells, self._stamp = _with_ids(found), stamp
+        except (OSError, RefusedError):
+            # half-written by the front end, or not saved yet: the order comes
+            # from the records then, and the view says so
+            return self._cells
+        return self._cells
+
+    def exists(self, path: str) -> bool:
+        """Say whether another notebook's file is (still) there."""
+        return bool(path) and Path(path).exists()
+
+
+def _with_ids(cells: list[Cell]) -> list[Cell]:
+    """Give cells of old formats an id: their step name, else their text."""
+    named = []
+    for cell in cells:
+        cell_id = cell.cell_id
+        if not cell_id:
+            cell_id = f"step:{cell.step}" if cell.step else f"text:{cell.text_digest}"
+        named.append(replace(cell, cell_id=cell_id))
+    return named

@@ -1,0 +1,1 @@
+"""Use cases: the sequence, positions, claims, recovery."""

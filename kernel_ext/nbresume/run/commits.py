@@ -1,0 +1,351 @@
+"""The commit: what the body left → payloads durable → record → group published.
+
+The rule: the record is appended after every byte that it names is durable, and its
+append is the commit point. Everything before it can fail; then the step is RAN.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from nbresume.capture.canonical import look
+from nbresume.capture.live import Entry, Live, Made
+from nbresume.capture.outputs import encode as encode_outputs
+from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
+from nbresume.capture.touched import is_users
+from nbresume.errors import CaptureError, RefusedError
+from nbresume.model.codec import canonical
+from nbresume.model.manifest import Manifest
+from nbresume.model.records import Committed, Failed, FoldRef
+from nbresume.run.intents import Running
+from nbresume.run.journal import Journal
+from nbresume.run.packing import Packed, commit_attributes, pack
+from nbresume.run.ports import World
+from nbresume.run.position import lost
+from nbresume.run.restore import Restorer
+from nbresume.run.sameness import keep_object_ids
+from nbresume.store.objects import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a body did to the namespace."""
+
+    written: frozenset[str]
+    """New, bound anew, stored, or changed in place."""
+    in_place: frozenset[str]
+    deleted: frozenset[str]
+    digests: Mapping[str, str | None]
+    """Name → digest of the value that the body left."""
+    ended_at: datetime
+    duration_s: float
+    cpu_s: float
+
+
+class Commits:
+    """Records outcomes of one run in one kernel."""
+
+    def __init__(
+        self,
+        live: Live,
+        snapshot: Snapshot,
+        restorer: Restorer,
+        journal: Journal,
+        world: World,
+        *,
+        max_step_bytes: int,
+    ) -> None:
+        self._live = live
+        self._snapshot = snapshot
+        self._restorer = restorer
+        self._journal = journal
+        self._world = world
+        self._max_step_bytes = max_step_bytes
+        self._tries: dict[str, int] = {}
+        self._unpublished: dict[int, Committed] = {}
+        """Commits whose published metadata was found missing or damaged."""
+
+    # -- what the body did ------------------------------------------------------
+
+    def changes(self, running: Running) -> Changes:
+        """Return what the body did; from now on its names count as the attempt's."""
+        ended = self._world.clock
+        duration_s = ended.monotonic_s() - running.started_s
+        cpu_s = ended.cpu_s() - running.started_cpu_s
+        names, before = running.brought.standing.names, running.before
+        users = self._live.users()
+        touched = frozenset(users) if names.wild else running.touched
+        same = {n for n, v in users.items() if n in before and before[n] is v}
+        in_place = self._live.changed(touched) & same
+        stored = {n for n in names.stores if n in users and is_users(n)}
+        written = in_place | (users.keys() - same) | stored
+        digests = {}
+        for name in written:
+            if name not in in_place:
+                self._fresh_entry(name, running)
+            self._live.mark_attempt(name, running.intent.step)
+            digests[name] = self._live.look(name).digest
+        deleted = frozenset(before.keys() - users.keys())
+        self._live.forget_gone()
+        return Changes(
+            written=frozenset(written),
+            in_place=in_place,
+            deleted=deleted,
+            digests=digests,
+            ended_at=ended.now(),
+            duration_s=duration_s,
+            cpu_s=cpu_s,
+        )
+
+    def _fresh_entry(self, name: str, running: Running) -> None:
+        entry = self._live.entry(name)
+        if running.before.get(name) is not entry.value:
+            entry.seen = None
+
+    def check_untouched(self, running: Running, changes: Changes) -> None:
+        """Pass if every name still has the value that the body left.
+
+        Raises
+        ------
+        RefusedError
+            One was changed since: committing it would be silently wrong.
+        """
+        for name in sorted(changes.written):
+            entry = self._live.find(name)
+            digest = None
+            if entry is not None:
+                digest = look(entry.value, self._live.namespace).digest
+            if entry is None or digest is None or digest != changes.digests[name]:
+                raise RefusedError(
+                    f"step {running.intent.step} was not committed",
+                    because=f"{name} is no longer what the step left",
+                    remedy="Run the step again.",
+                    step=running.intent.step,
+                )
+
+    # -- outcomes ---------------------------------------------------------------
+
+    def fail(
+        self, running: Running, changes: Changes, error: BaseException | None
+    ) -> None:
+        """Record that the body raised or was interrupted.
+
+        Raises
+        ------
+        FencedError
+            Another kernel took the run over.
+        """
+        interrupted = error is None or isinstance(error, KeyboardInterrupt)
+        failed = Failed(
+            step=running.intent.step,
+            attempt=running.intent.attempt,
+            error_type=type(error).__name__ if error else "KeyboardInterrupt",
+            interrupted=interrupted,
+            started_at=running.started_at,
+            duration_s=changes.duration_s,
+            cpu_s=changes.cpu_s,
+        )
+        self._journal.append(failed, attempt=running.intent.attempt)
+
+    def commit(self, running: Running, changes: Changes, *, code: str) -> Committed:
+        """Commit the step; return the record.
+
+        Raises
+        ------
+        CaptureError
+            The step's payloads are larger than ``max_step_bytes``.
+        StoreError
+            The store cannot write; nothing is committed.
+        FencedError
+            Another kernel took the run over.
+        """
+        captured = self._snapshot.take(changes.written)
+        self._check_size(running.intent.step, captured)
+        self._keep_objects(captured, running)
+        group = self._free_group(running.intent.attempt)
+        draft = self._journal.objects.draft(group)
+        packed = pack(
+            captured,
+            draft=draft,
+            group=group,
+            objects=self._journal.objects,
+            known=self._restorer.places,
+            displays=encode_outputs(running.outputs) if running.outputs else b"",
+            code=code.encode(),
+        )
+        fold = self._fold(draft, group)
+        record = self._record(running, changes, captured, packed, draft, fold)
+        draft.write()
+        let_through = self._world.interrupts.defer()
+        try:
+            self._journal.append(record, attempt=running.intent.attempt)
+            self._restorer.learn(packed.ref, packed.manifest)
+            self._publish(record, packed.manifest)
+        finally:
+            let_through()
+        self._settle(record, changes)
+        return record
+
+    def _free_group(self, attempt: str) -> str:
+        """Return a group name that no earlier try to commit this attempt has used.
+
+        The append of an earlier try may have reached the chain after all, so what it
+        wrote stays as it is.
+        """
+        tries = self._tries.get(attempt, 0) + 1
+        self._tries = {attempt: tries}
+        return attempt if tries == 1 else f"{attempt}-{tries}"
+
+    def _check_size(self, step: str, captured: Captured) -> None:
+        sizes: dict[str, int] = {}
+        for part in captured.parts.values():
+            sizes[part.name] = sizes.get(part.name, 0) + len(part.data)
+        total = sum(sizes.values())
+        if total <= self._max_step_bytes:
+            return
+        names = {b.target: n for n, b in captured.bindings.items()}
+        largest = sorted(sizes, key=lambda o: -sizes[o])[:3]
+        told = ", ".join(f"{names.get(o, o)} ({sizes[o] >> 20} MB)" for o in largest)
+        raise CaptureError(
+            f"step {step} is too large to commit",
+            because=f"it left {total >> 20} MB, max_step_bytes is "
+            f"{self._max_step_bytes >> 20} MB; largest: {told}",
+            remedy="Delete what is not needed (del NAME) in the step, "
+            "or raise NBRESUME_MAX_STEP_BYTES.",
+            step=step,
+        )
+
+    def _keep_objects(self, captured: Captured, running: Running) -> None:
+        """Let equal outputs keep the object ids of the commit before."""
+        standing = running.brought.standing
+        previous = standing.commit
+        if previous is None or not previous.record.manifest.group:
+            return
+        if self._restorer.damage(previous.record):
+            return
+        above = [c.record for _, c in standing.positions.commits_above(standing.n)]
+        keep_object_ids(
+            captured,
+            previous=previous.record,
+            manifest=self._restorer.manifest(previous.record.manifest),
+            above=above,
+            live=self._live,
+            tables=[m.units for m in self._restorer.manifests()],
+        )
+
+    def _fold(self, draft: Draft, group: str) -> FoldRef | None:
+        """Add a new folded state to the pack when it pays; return the newest one."""
+        if not self._journal.wants_fold():
+            return self._journal.fold
+        data = canonical(msgspec.to_builtins(self._journal.state, str_keys=True))
+        offset, length, digest = draft.add_to_pack(data)
+        return FoldRef(
+            revision=self._journal.state.revision,
+            group=group,
+            offset=offset,
+            length=length,
+            digest=digest,
+        )
+
+    def _record(
+        self,
+        running: Running,
+        changes: Changes,
+        captured: Captured,
+        packed: Packed,
+        draft: Draft,
+        fold: FoldRef | None,
+    ) -> Committed:
+        intent = running.intent
+        history = self._journal.state.step(intent.step)
+        return Committed(
+            step=intent.step,
+            attempt=intent.attempt,
+            cell_id=intent.cell_id,
+            commit_number=(history.commit_number if history else 0) + 1,
+            code_version=intent.code_version,
+            key=intent.key,
+            idempotency_key=intent.idempotency_key,
+            inputs=intent.inputs,
+            aliases=intent.aliases,
+            after=intent.after,
+            outputs=captured.outputs,
+            deleted=sorted(changes.deleted),
+            in_place=sorted(changes.in_place),
+            not_kept=captured.not_kept,
+            imports=_absolute(running.brought.standing.names.imports),
+            effects=["it declared --effects"] if intent.options.effects else [],
+            manifest=packed.ref,
+            pack_bytes=draft.pack_bytes,
+            payload_bytes=draft.payload_bytes,
+            started_at=running.started_at,
+            duration_s=changes.duration_s,
+            cpu_s=changes.cpu_s,
+            next_object=self._live.identities.next_object,
+            fold=fold,
+        )
+
+    # -- after the commit point -------------------------------------------------
+
+    def _publish(self, record: Committed, manifest: Manifest) -> None:
+        attributes = commit_attributes(record, manifest)
+        self._journal.objects.publish(record.manifest.group, attributes)
+
+    def check_published(self, revision: int, record: Committed) -> None:
+        """Tell when a commit's zarr metadata is damaged; the next claim mends it."""
+        if not record.manifest.group or revision in self._unpublished:
+            return
+        manifest = self._restorer.manifest(record.manifest)
+        attributes = commit_attributes(record, manifest)
+        if not self._journal.objects.is_published(record.manifest.group, attributes):
+            self._unpublished[revision] = record
+            self._world.screen.say(
+                f"the zarr metadata of step {record.step} is damaged or missing; its "
+                "values are whole, and the next claim writes it again"
+            )
+
+    def publish_again(self) -> None:
+        """Redo what a crash may have left between a commit and its publication."""
+        newest = [
+            commit
+            for history in self._journal.state.steps.values()
+            for commit in history.commits.values()
+            if commit.record.manifest.group
+        ]
+        if newest:
+            last = max(newest, key=lambda commit: commit.revision)
+            self._unpublished.setdefault(last.revision, last.record)
+        for revision, record in list(self._unpublished.items()):
+            if not self._restorer.damage(record):
+                manifest = self._restorer.manifest(record.manifest)
+                self._publish(record, manifest)
+            del self._unpublished[revision]
+
+    def _settle(self, record: Committed, changes: Changes) -> None:
+        """Give the names their committed versions; tell what was not kept."""
+        for name in changes.written:
+            entry = self._live.find(name)
+            if entry is None:
+                continue
+            settled = Entry(entry.value, Made.COMMITTED, step=record.step)
+            if name in record.outputs:
+                settled.version = record.outputs[name].version
+                settled.calls = frozenset(record.outputs[name].calls)
+            else:
+                settled.version, settled.kept = lost(record), False
+            settled.seen = entry.seen
+            self._live.set(name, settled)
+        told = {n: r for n, r in record.not_kept.items() if r != CLOSED_FILE}
+        if told:
+            names = ", ".join(f"{name} ({why})" for name, why in told.items())
+            self._world.screen.say(
+                f"step {record.step} is committed without {names}; a step marked "
+                "--always makes such values anew"
+            )
+
+
+def _absolute(modules: frozenset[str]) -> list[str]:
+    # a relative import has no meaning in a cell: it failed, or was caught
+    return sorted(module for module in modules if not module.startswith("."))

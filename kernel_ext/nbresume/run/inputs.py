@@ -1,0 +1,306 @@
+"""Rule R3 at work: every input of a step is brought to the step's position.
+
+The rule: to the fixed point: once a name is brought, the global names of every
+function that its value reaches are inputs too, each brought before it is looked at.
+"""
+
+from collections.abc import Iterable
+
+from nbresume.capture.live import Entry, Live, Made
+from nbresume.capture.touched import is_users
+from nbresume.errors import NotCommitted, OutOfPosition
+from nbresume.model.records import Committed, Intent
+from nbresume.model.states import RunState
+from nbresume.plan.key import Cues
+from nbresume.plan.names import names_in_strings
+from nbresume.run.ports import World
+from nbresume.run.position import (
+    NOWHERE,
+    Action,
+    Decision,
+    Demand,
+    Has,
+    Now,
+    Order,
+    Wanted,
+    decide,
+)
+from nbresume.run.restore import Restorer
+from nbresume.run.standing import Brought, Standing
+
+
+class Inputs:
+    """Brings names to positions in one kernel."""
+
+    def __init__(self, live: Live, restorer: Restorer, world: World) -> None:
+        self._live = live
+        self._restorer = restorer
+        self._world = world
+        self._users_of_lost: dict[int, set[str]] = {}
+        """id() of a value that cannot be kept → steps that used it."""
+
+    def bring(self, standing: Standing, state: RunState) -> Brought:
+        """Bring all inputs of a step to its position.
+
+        Raises
+        ------
+        OutOfPosition
+            A name was set or changed by a cell below, or worn by a step below.
+        RefusedError
+            A demanded value cannot be restored.
+        NotCommitted
+            A step named by ``--after`` is not committed.
+        """
+        after = _after(standing, state)
+        moved: dict[str, str] = {}
+        refused: dict[str, str] = {}
+        inputs = self._bring_all(standing, moved, refused)
+        if refused:
+            raise _out_of_position(standing.step, refused)
+        if moved:
+            told = ", ".join(f"{name} ({why})" for name, why in sorted(moved.items()))
+            self._world.screen.say(
+                f"step {standing.step} starts from its position: {told}"
+            )
+        versions = {name: self._live.version(name) for name in sorted(inputs)}
+        cues = Cues(
+            code_version=standing.code_version,
+            inputs=versions,
+            aliases=self._aliases(standing, inputs),
+            after=after,
+        )
+        return Brought(standing, versions, cues, self._own(standing) - inputs)
+
+    def _bring_all(
+        self, standing: Standing, moved: dict[str, str], refused: dict[str, str]
+    ) -> set[str]:
+        read = _read_names(standing)
+        commit = standing.commit
+        only_position = set(commit.record.in_place) if commit else set()
+        inputs: set[str] = set()
+        seen: set[str] = set()
+        todo = [*sorted(only_position - read), *sorted(read)]
+        while todo:
+            name = todo.pop()
+            if name in seen or not is_users(name):
+                continue
+            seen.add(name)
+            decision = self._bring_one(name, standing)
+            if decision.action is Action.REFUSE:
+                refused[name] = decision.why
+            elif decision.why:
+                moved[name] = decision.why
+            if name in self._live.namespace and name in read:
+                inputs.add(name)
+                callees = self._live.callees(name) - seen
+                read |= callees
+                todo += sorted(callees)
+        return inputs
+
+    def _bring_one(self, name: str, standing: Standing) -> Decision:
+        intent = self._last_intent(standing)
+        demand = standing.positions.demand(name, standing.n, intent)
+        now = self.now(name, standing.order)
+        if standing.live:
+            return Decision(Action.KEEP)
+        decision = decide(standing.n, demand, now, forced=standing.forced)
+        self._do(name, decision, demand, intent)
+        return decision
+
+    def _do(
+        self, name: str, decision: Decision, demand: Demand, intent: Intent | None
+    ) -> None:
+        if decision.action is Action.BIND and demand.commit is not None:
+            self._restorer.bind(name, demand.commit)
+        elif decision.action is Action.BIND_AMBIENT and intent is not None:
+            ambient = intent.ambient[name]
+            self._restorer.bind_ambient(
+                name,
+                ambient,
+                intent.ambient_manifests[ambient.manifest],
+                base_step=demand.commit.record.step if demand.commit else "",
+            )
+        elif decision.action is Action.UNBIND:
+            self._live.unset(name)
+
+    def now(self, name: str, order: Order) -> Now:
+        """Return what the kernel has under a name, with places in this order."""
+        entry = self._live.find(name)
+        if entry is None:
+            gone = self._live.gone.get(name)
+            if gone is None:
+                return Now(Has.ABSENT)
+            return Now(Has.GONE, at=order.cell_place(gone[0]))
+        if entry.made is not Made.AMBIENT:
+            has = Has.COMMITTED if entry.made is Made.COMMITTED else Has.ATTEMPT
+            return Now(has, entry.version, order.step_place(entry.step))
+        base_at = order.step_place(entry.base_step) if entry.base_step else NOWHERE
+        return Now(
+            Has.AMBIENT,
+            self._live.version(name),
+            order.cell_place(entry.cell),
+            in_place=bool(entry.base_step),
+            base_at=base_at,
+        )
+
+    @staticmethod
+    def _last_intent(standing: Standing) -> Intent | None:
+        history = standing.history
+        return history.attempt.intent if history and history.attempt else None
+
+    def _own(self, standing: Standing) -> frozenset[str]:
+        """Return the names that the step's last commit or failed attempt left."""
+        commit = standing.commit
+        own: set[str] = set()
+        if commit:
+            own |= {*commit.record.outputs, *commit.record.not_kept}
+        own |= {
+            name
+            for name, entry in self._live.entries().items()
+            if entry.made is Made.ATTEMPT and entry.step == standing.step
+        }
+        return frozenset(own)
+
+    def clear_own(self, brought: Brought) -> None:
+        """Bring the step's own former outputs to where they stand above it.
+
+        Else ``if flag: y = 1`` would keep y for ever, and a write that binds the
+        same object again could not be seen.
+        """
+        standing = brought.standing
+        if standing.live:
+            return
+        for name in sorted(brought.own):
+            demand = standing.positions.demand(name, standing.n)
+            entry = self._live.find(name)
+            if entry is None or entry.made is Made.AMBIENT:
+                continue
+            if demand.wanted is not Wanted.VALUE:
+                self._live.unset(name)
+            elif demand.commit and self._is_elsewhere(name, entry, demand):
+                self._restorer.bind(name, demand.commit)
+
+    @staticmethod
+    def _is_elsewhere(name: str, entry: Entry, demand: Demand) -> bool:
+        """Say whether a name has another value than the demanded one that is kept."""
+        if demand.commit is None or name in demand.commit.record.not_kept:
+            return False
+        return entry.made is Made.ATTEMPT or entry.version != demand.version
+
+    def check_worn(self, brought: Brought) -> None:
+        """Note the use of values that cannot be kept, and refuse worn ones.
+
+        Such a value cannot be rolled back: the step must not meet it after it, or
+        a step below, has used it.
+
+        Raises
+        ------
+        OutOfPosition
+            The value was used by this step or one below it.
+        """
+        standing = brought.standing
+        for name in brought.inputs:
+            entry = self._live.entry(name)
+            if entry.kept or entry.made is not Made.COMMITTED:
+                continue
+            users = self._users_of_lost.setdefault(id(entry.value), set())
+            late = [
+                user
+                for user in sorted(users)
+                if standing.order.step_place(user) >= standing.n
+            ]
+            if late and not standing.live:
+                raise _worn(standing.step, name, entry, late[0])
+            users.add(standing.step)
+
+    @staticmethod
+    def _aliases(
+        standing: Standing, inputs: Iterable[str]
+    ) -> dict[str, tuple[str, ...]]:
+        """Return for each input the other names above that share data with it.
+
+        From the commits, never from the live heap, so it is equal in every kernel.
+        """
+        data: dict[str, frozenset[str]] = {}
+        for _, commit in standing.positions.commits_above(standing.n):
+            for name, output in commit.record.outputs.items():
+                data.setdefault(name, frozenset(output.data))
+        found = {}
+        for name in inputs:
+            mine = data.get(name, frozenset())
+            shared = sorted(o for o, d in data.items() if o != name and d & mine)
+            if shared:
+                found[name] = tuple(shared)
+        return found
+
+
+def _read_names(standing: Standing) -> set[str]:
+    names = standing.names
+    read = set(names.reads) | set(names.deletes)
+    # a conditional store may leave the former value standing, so it reads it
+    read |= names.stores - names.surely_stores
+    if names.wild:
+        # eval, exec, globals(): the names in its strings count as read
+        words = (w for text in names.strings for w in _words(text))
+        read |= set(words)
+    return read | names_in_strings(names.strings)
+
+
+def _words(text: str) -> list[str]:
+    spaced = "".join(c if c.isidentifier() or c.isdigit() else " " for c in text)
+    return [word for word in spaced.split() if word.isidentifier()]
+
+
+def _after(standing: Standing, state: RunState) -> dict[str, str]:
+    after = {}
+    for step in standing.header.after:
+        commit = state.commit(step)
+        if commit is None:
+            raise NotCommitted(
+                f"step {standing.step} was not run",
+                because=f"it comes after step {step}, which is not committed",
+                remedy=f"Run step {step} first.",
+                step=standing.step,
+            )
+        after[step] = commit.record.key
+    return after
+
+
+def _out_of_position(step: str, refused: dict[str, str]) -> OutOfPosition:
+    told = "; ".join(f"{name} {why}" for name, why in sorted(refused.items()))
+    return OutOfPosition(
+        f"step {step} was not run",
+        because=told,
+        remedy=f"Type %steps rerun {step} (from the committed values) or "
+        f"%steps rerun {step} --live (as they are now)",
+        step=step,
+    )
+
+
+def _worn(step: str, name: str, entry: Entry, user: str) -> OutOfPosition:
+    return OutOfPosition(
+        f"step {step} was not run",
+        because=f"{name} cannot be kept, so it cannot be brought back to where it "
+        f"was before step {user} used it",
+        remedy=f"Type %steps rerun {entry.step}, or %steps rerun {step} --live",
+        step=step,
+    )
+
+
+def committed_cues(record: Committed) -> Cues:
+    """Return the cues that a commit was made with."""
+    return Cues(
+        code_version=record.code_version,
+        inputs=record.inputs,
+        aliases={name: tuple(names) for name, names in record.aliases.items()},
+        after=record.after,
+    )
+
+
+def newest_commit_with(key: str, standing: Standing) -> int | None:
+    """Return the revision of an older commit that has exactly this key."""
+    history = standing.history
+    if history is None:
+        return None
+    revision = history.keys.get(key)
+    return None if revision in (None, history.current) else revision

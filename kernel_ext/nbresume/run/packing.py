@@ -1,0 +1,130 @@
+"""Captured values → payloads in a group, its manifest, its zarr attributes.
+
+The rule: a payload that is durable already is referred to by its place and not
+written again; the manifest comes last in the pack, when all places are known.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nbresume.capture.snapshot import Captured
+from nbresume.model.codec import canonical
+from nbresume.model.manifest import Manifest, Place
+from nbresume.model.records import Committed, ManifestRef
+from nbresume.store.objects import Blob, Draft, Objects
+
+ATTRIBUTE = "nbresume"
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A group whose payloads are laid out; durable once its draft is written."""
+
+    manifest: Manifest
+    ref: ManifestRef
+
+
+def pack(
+    captured: Captured,
+    *,
+    draft: Draft,
+    group: str,
+    objects: Objects,
+    known: Mapping[str, Place],
+    displays: bytes = b"",
+    code: bytes = b"",
+) -> Packed:
+    """Lay a capture out in a draft; return its manifest and where that lies."""
+    needed = _needed(captured)
+    reused = {digest: known[digest] for digest in needed if digest in known}
+    gone = set(objects.missing(reused.values()))
+    places = {d: place for d, place in reused.items() if place not in gone}
+    for digest, part in captured.parts.items():
+        if digest not in places:
+            blob = Blob(part.data, dtype=part.dtype, shape=part.shape, name=part.name)
+            _, places[digest] = draft.add(blob)
+    shown = _add(draft, displays, places)
+    source = _add(draft, code, places)
+    manifest = Manifest(
+        names=captured.bindings,
+        units=captured.units,
+        payloads=places,
+        atoms=captured.atoms,
+        displays=shown,
+        code=source,
+    )
+    offset, length, digest = draft.add_to_pack(canonical(manifest))
+    return Packed(
+        manifest, ManifestRef(group=group, offset=offset, length=length, digest=digest)
+    )
+
+
+def _needed(captured: Captured) -> list[str]:
+    needed = {captured.atoms: None} if captured.atoms else {}
+    for unit in captured.units.values():
+        needed |= dict.fromkeys([unit.stream, *unit.buffers])
+    return list(needed)
+
+
+def _add(draft: Draft, data: bytes, places: dict[str, Place]) -> str:
+    if not data:
+        return ""
+    digest, place = draft.add(Blob(data))
+    places[digest] = place
+    return digest
+
+
+def commit_attributes(record: Committed, manifest: Manifest) -> dict[str, Any]:
+    """Return the attributes of a commit's zarr group: derived, for readers of zarr.
+
+    They repeat the record; a difference is told as damage and mended by the next
+    claim.
+    """
+    outputs = {}
+    for name, output in record.outputs.items():
+        binding = manifest.names[name]
+        outputs[name] = {
+            "object": output.object,
+            "version": output.version,
+            "type": binding.type,
+            "dtype": binding.dtype,
+            "shape": binding.shape,
+        }
+    return {
+        ATTRIBUTE: {
+            "kind": Committed.KIND,
+            "step": record.step,
+            "commit_number": record.commit_number,
+            "idempotency_key": record.idempotency_key,
+            "code_version": record.code_version,
+            "inputs": record.inputs,
+            "outputs": outputs,
+            "arrays": _arrays(manifest, record.manifest.group),
+        }
+    }
+
+
+def ambient_attributes(manifest: Manifest, group: str) -> dict[str, Any]:
+    """Return the attributes of a group of ambient values."""
+    return {
+        ATTRIBUTE: {
+            "kind": "nbresume.ambient",
+            "names": {
+                name: {"object": b.target, "version": b.version, "type": b.type}
+                for name, b in manifest.names.items()
+            },
+            "arrays": _arrays(manifest, group),
+        }
+    }
+
+
+def _arrays(manifest: Manifest, group: str) -> dict[str, list[str]]:
+    """Return object id → arrays that hold its large payloads, in this group."""
+    arrays: dict[str, list[str]] = {}
+    for object_id, unit in manifest.units.items():
+        held = [manifest.payloads[d] for d in (unit.stream, *unit.buffers)]
+        names = [p.array for p in held if p.group == group and p.array != "pack"]
+        if names:
+            arrays[object_id] = names
+    return arrays

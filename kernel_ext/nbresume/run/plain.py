@@ -1,0 +1,50 @@
+"""Plain cells: what they make or change is ambient until an intent stores it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nbresume.capture.live import CellText, Live
+from nbresume.plan.names import Names, names_in_strings
+
+
+@dataclass(frozen=True, slots=True)
+class _Baseline:
+    before: Mapping[str, Any]
+    touched: frozenset[str]
+
+
+class PlainCells:
+    """Watches plain cells of one kernel."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._baseline: _Baseline | None = None
+
+    def begin(self, names: Names) -> None:
+        """Look at every value that a cell with these names could change."""
+        live = self._live
+        if names.wild:
+            used = frozenset(live.users())
+        else:
+            used = live.closure(names.reads | names_in_strings(names.strings))
+        touched = live.touched(used)
+        for name in touched:
+            live.look(name)
+        self._baseline = _Baseline(live.users(), touched)
+
+    def begin_unseen(self) -> None:
+        """Start with what there is: the cell that loads the extension runs already."""
+        self._baseline = _Baseline(self._live.users(), frozenset())
+
+    def end(self, cell: CellText) -> None:
+        """Mark what the cell made, changed or deleted.
+
+        Nothing happens if `begin` was not called: a cell that cannot be parsed did
+        not run.
+        """
+        baseline, self._baseline = self._baseline, None
+        if baseline is not None:
+            self._live.note_plain(
+                cell, before=dict(baseline.before), touched=baseline.touched
+            )

@@ -1,0 +1,106 @@
+"""What the outside gives to the use cases: the world behind small Protocols.
+
+The rule: nothing in ``run`` asks the clock, the system, IPython or a random source
+except through one of these; tests give fakes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from nbresume.model.displays import Shown
+from nbresume.model.records import Writer
+from nbresume.plan.notebook import Cell
+
+
+class Clock(Protocol):
+    """Time, for people (`now`) and for durations."""
+
+    def now(self) -> datetime:
+        """Return the time as an aware UTC value."""
+
+    def monotonic_s(self) -> float:
+        """Return seconds that never go backwards."""
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds that this process has used."""
+
+
+class Ids(Protocol):
+    """Fresh ids."""
+
+    def run_id(self) -> str:
+        """Return 16 hex digits."""
+
+    def attempt_id(self) -> str:
+        """Return 12 hex digits."""
+
+    def nonce(self) -> str:
+        """Return 32 hex digits."""
+
+
+class Liveness(Protocol):
+    """Who is alive: decides only what is offered, never what is safe."""
+
+    def me(self) -> Writer:
+        """Return this process as a claim names it."""
+
+    def is_alive(self, writer: Writer) -> bool | None:
+        """Say whether that process runs; None when it cannot be known from here."""
+
+    def actor(self) -> str:
+        """Return the name of the person or account that acts."""
+
+
+class Notebook(Protocol):
+    """The notebook as the front end or the saved file shows it."""
+
+    @property
+    def path(self) -> str:
+        """Absolute path; empty when nobody told it."""
+
+    @property
+    def workflow(self) -> str:
+        """Name for people: the file name, or the name given to the run."""
+
+    def cells(self) -> list[Cell] | None:
+        """Return the code cells in order; None when they cannot be known."""
+
+    def exists(self, path: str) -> bool:
+        """Say whether another notebook's file is (still) there."""
+
+
+class Screen(Protocol):
+    """Where a cell's outputs go: recorded while it runs, shown again on replay."""
+
+    def start(self) -> None:
+        """Record what the cell shows from now on, while it is shown live."""
+
+    def stop(self) -> list[Shown]:
+        """Return what was recorded and record no more."""
+
+    def show(self, outputs: list[Shown]) -> None:
+        """Show recorded outputs again, marked as restored."""
+
+    def say(self, text: str) -> None:
+        """Tell the person one line."""
+
+
+class Interrupts(Protocol):
+    """Ctrl-C, which must not tear a commit."""
+
+    def defer(self) -> Callable[[], None]:
+        """Hold interrupts back; returns what lets them through again."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """All ports, as one value."""
+
+    clock: Clock
+    ids: Ids
+    liveness: Liveness
+    notebook: Notebook
+    screen: Screen
+    interrupts: Interrupts

@@ -1,0 +1,272 @@
+"""Rules R1 to R3: which version of each name a step must find, and what to do.
+
+The rule: `decide` is one pure table, and applying it twice does nothing the second
+time. Each line is there because a case went silently wrong without it; the tests
+name the case. A place is the index of a cell in notebook order.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from nbresume.model.records import Ambient, Committed, Intent
+from nbresume.model.states import Commit, RunState
+from nbresume.plan.notebook import Cell
+
+NOWHERE: Final = -1
+"""The place of a cell that is not known: it counts as above everything."""
+
+
+class Wanted(StrEnum):
+    """What stands at a step's position for a name."""
+
+    VALUE = "value"
+    DELETED = "deleted"
+    NOTHING = "nothing"
+
+
+class Has(StrEnum):
+    """What the kernel has for a name."""
+
+    ABSENT = "absent"
+    GONE = "gone"
+    """A plain cell deleted it."""
+    COMMITTED = "committed"
+    AMBIENT = "ambient"
+    ATTEMPT = "attempt"
+    """Left by a failed attempt."""
+
+
+class Action(StrEnum):
+    """What to do with a name before the step is compared, run or replayed."""
+
+    KEEP = "keep"
+    BIND = "bind"
+    """Bind the demanded commit's value."""
+    BIND_AMBIENT = "bind ambient"
+    """Bind the value that the step's last intent stored."""
+    UNBIND = "unbind"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What step N must find under a name (R2)."""
+
+    wanted: Wanted
+    version: str = ""
+    at: int = NOWHERE
+    """Place of the step that made or deleted it."""
+    ambient: str = ""
+    """Version that plain cells between had made of it, stored by N's last intent."""
+    commit: Commit | None = None
+    """The commit that made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What the kernel has under a name."""
+
+    has: Has
+    version: str = ""
+    at: int = NOWHERE
+    """Place of the cell that made, changed or deleted it."""
+    in_place: bool = False
+    """Ambient: changed in place on a commit's value …"""
+    base_at: int = NOWHERE
+    """… made by the step at this place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The action for one name, and why, in words for people."""
+
+    action: Action
+    why: str = ""
+
+
+_STAYS: Final = Decision(Action.KEEP)
+
+
+def decide(n: int, demand: Demand, now: Now, *, forced: bool = False) -> Decision:
+    """Return what to do with a name for the step at place `n` (R3).
+
+    Parameters
+    ----------
+    n
+        Place of the step.
+    demand, now
+        What must stand there, and what does.
+    forced
+        A person said ``rerun N``: nothing is refused, the demanded value is bound.
+    """
+    match now.has:
+        case Has.ABSENT:
+            return _absent(demand)
+        case Has.GONE:
+            return _gone(n, demand, now)
+        case Has.COMMITTED | Has.ATTEMPT:
+            return _made_by_step(demand, now)
+        case _:
+            return _ambient(n, demand, now, forced=forced)
+
+
+def _demanded(demand: Demand) -> Action:
+    return Action.BIND if demand.wanted is Wanted.VALUE else Action.UNBIND
+
+
+def _absent(demand: Demand) -> Decision:
+    if demand.ambient:
+        return Decision(Action.BIND_AMBIENT)
+    if demand.wanted is Wanted.VALUE:
+        return Decision(Action.BIND)
+    return _STAYS
+
+
+def _gone(n: int, demand: Demand, now: Now) -> Decision:
+    between = now.at < n and not NOWHERE < now.at < demand.at
+    if between or demand.wanted is not Wanted.VALUE:
+        return _STAYS
+    return Decision(Action.BIND, "it was deleted by a cell that does not stand between")
+
+
+def _made_by_step(demand: Demand, now: Now) -> Decision:
+    attempt = now.has is Has.ATTEMPT
+    why = "left by a failed attempt" if attempt else "it stood at another position"
+    if demand.ambient:
+        if now.version == demand.ambient:
+            return _STAYS
+        return Decision(Action.BIND_AMBIENT, why)
+    equal = demand.wanted is Wanted.VALUE and now.version == demand.version
+    if equal and not attempt:
+        return _STAYS
+    return Decision(_demanded(demand), why)
+
+
+def _ambient(n: int, demand: Demand, now: Now, *, forced: bool) -> Decision:
+    if now.version and now.version in (demand.ambient, demand.version):
+        return _STAYS
+    if now.in_place and now.base_at >= n:
+        below = "was changed in place on a value made by this step or below it"
+    elif now.at >= n and demand.wanted is not Wanted.NOTHING:
+        below = "was set by a cell below this step"
+    elif demand.wanted is not Wanted.NOTHING and NOWHERE < now.at < demand.at:
+        return Decision(
+            _demanded(demand), "a step between that cell and this one sets it"
+        )
+    else:
+        return _STAYS
+    if not forced:
+        return Decision(Action.REFUSE, below)
+    return Decision(
+        Action.BIND_AMBIENT if demand.ambient else _demanded(demand),
+        "asked for by rerun",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Notebook order: where each cell and each step stands."""
+
+    cells: tuple[Cell, ...]
+    source: str
+    """Where the order comes from, for people."""
+    place_of_cell: Mapping[str, int]
+    place_of_step: Mapping[str, int]
+    text_of_cell: Mapping[str, str]
+
+    @classmethod
+    def of(cls, cells: list[Cell], source: str) -> "Order":
+        """Return the order of these cells."""
+        steps: dict[str, int] = {}
+        for place, cell in enumerate(cells):
+            if cell.step:
+                steps.setdefault(cell.step, place)
+        return cls(
+            cells=tuple(cells),
+            source=source,
+            place_of_cell={c.cell_id: i for i, c in enumerate(cells) if c.cell_id},
+            place_of_step=steps,
+            text_of_cell={c.cell_id: c.text_digest for c in cells if c.cell_id},
+        )
+
+    def cell_place(self, cell_id: str) -> int:
+        """Return the place of a cell; NOWHERE if it is not in the notebook."""
+        return self.place_of_cell.get(cell_id, NOWHERE)
+
+    def step_place(self, step: str) -> int:
+        """Return the place of a step; NOWHERE if it is not in the notebook."""
+        return self.place_of_step.get(step, NOWHERE)
+
+    def with_step(self, step: str, place: int) -> "Order":
+        """Return the order with this step at this place."""
+        return Order(
+            self.cells,
+            self.source,
+            self.place_of_cell,
+            {**self.place_of_step, step: place},
+            self.text_of_cell,
+        )
+
+
+class Positions:
+    """Demands for the steps of one run in one order (R2)."""
+
+    def __init__(self, state: RunState, order: Order) -> None:
+        self._state = state
+        self._order = order
+
+    def commits_above(self, n: int) -> list[tuple[int, Commit]]:
+        """Return (place, commit) of the committed steps above `n`, nearest first."""
+        found = [
+            (place, commit)
+            for step, place in self._order.place_of_step.items()
+            if place < n and (commit := self._state.commit(step)) is not None
+        ]
+        return sorted(found, key=lambda pair: -pair[0])
+
+    def demand(self, name: str, n: int, intent: Intent | None = None) -> Demand:
+        """Return what the step at place `n` must find under a name.
+
+        Parameters
+        ----------
+        name
+            A name of the namespace.
+        n
+            Place of the step.
+        intent
+            The step's last intent, whose ambient values may still hold.
+        """
+        base = self._committed(name, n)
+        ambient = intent.ambient.get(name) if intent else None
+        if ambient is None or not self._still_holds(ambient, base, n):
+            return base
+        return Demand(base.wanted, base.version, base.at, ambient.version, base.commit)
+
+    def _committed(self, name: str, n: int) -> Demand:
+        for place, commit in self.commits_above(n):
+            record = commit.record
+            if name in record.outputs:
+                version = record.outputs[name].version
+                return Demand(Wanted.VALUE, version, place, commit=commit)
+            if name in record.not_kept:
+                return Demand(Wanted.VALUE, lost(commit.record), place, commit=commit)
+            if name in record.deleted:
+                return Demand(Wanted.DELETED, at=place, commit=commit)
+        return Demand(Wanted.NOTHING)
+
+    def _still_holds(self, ambient: Ambient, base: Demand, n: int) -> bool:
+        """Say whether all plain cells that made the value still stand between."""
+        if ambient.manifest < 0 or ambient.base != base.version or not ambient.cells:
+            return False
+        return all(
+            self._order.text_of_cell.get(cell) == text
+            and base.at < self._order.cell_place(cell) < n
+            for cell, text in ambient.cells
+        )
+
+
+def lost(record: Committed) -> str:
+    """Return the version of what a commit could not keep: nothing restores it."""
+    return f"lost:{record.attempt}"

@@ -1,0 +1,353 @@
+"""What an earlier attempt left: may the step run, is it in doubt, who settles it.
+
+The rule: unknown is refused. An interrupted step that is known to touch the outside
+is ambiguous until a person or a declared policy decides, on record.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError, TakenRun
+from nbresume.model.ids import parse_step_name
+from nbresume.model.records import Evidence, How, MadeCurrent, Resolution
+from nbresume.model.states import Attempt, Claimant, State, StepHistory, state_of
+from nbresume.run.claims import Claims
+from nbresume.run.journal import Journal
+from nbresume.run.ports import World
+from nbresume.run.position import Order
+from nbresume.run.standing import Standing
+from nbresume.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A step may run: what its intent has to say about the attempt before."""
+
+    recovers: str = ""
+    """The interrupted attempt that is repeated."""
+    unattended: int = 0
+    resolution: Resolution | None = None
+    """A policy's decision, to be recorded before the intent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a person says about a step, as it was typed."""
+
+    how: How
+    because: str
+    kind: str = "statement"
+    """Of evidence: receipt, query or statement."""
+    reference: str = ""
+    names_not_kept: list[str] = field(default_factory=list)
+
+
+class Recovery:
+    """Decides over earlier attempts of one run."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        claims: Claims,
+        world: World,
+        settings: Settings,
+        *,
+        holds_body: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        self._journal = journal
+        self._claims = claims
+        self._world = world
+        self._settings = settings
+        self._holds_body = holds_body
+        """Says whether this kernel holds the finished body of an attempt."""
+
+    def claimant(self, attempt: Attempt) -> Claimant:
+        """Return how the kernel that ran an attempt looks from here."""
+        claimant = self._claims.claimant_of(attempt)
+        if claimant is Claimant.ALIVE and self._journal.is_claimant:
+            if self._holds_body(attempt.intent.attempt):
+                return Claimant.HOLDS_BODY
+            # this kernel ran it, runs nothing now and holds nothing: it was cut off
+            return Claimant.GONE
+        return claimant
+
+    def state(self, history: StepHistory | None) -> State:
+        """Return the state of a step by records and liveness alone."""
+        if history is None:
+            return State.NEW
+        attempt = history.attempt
+        claimant = self.claimant(attempt) if attempt else Claimant.GONE
+        state = state_of(history.facts(claimant))
+        if state is State.NEW and history.current >= 0:
+            return State.COMMITTED
+        return state
+
+    # -- may it run? ------------------------------------------------------------
+
+    def passage(self, standing: Standing) -> Passage:
+        """Return what lets the step run in spite of its last attempt.
+
+        Raises
+        ------
+        AmbiguousStep
+            It is in doubt and no policy decides.
+        TakenRun
+            Another kernel is running it.
+        RefusedError
+            It was abandoned, or was interrupted too often with nobody there.
+        """
+        history = standing.history
+        attempt = history.attempt if history else None
+        if history is None or attempt is None:
+            return Passage()
+        claimant = self.claimant(attempt)
+        state = state_of(history.facts(claimant))
+        if state is State.RUNNING:
+            raise self._being_run(standing.step, attempt)
+        if state is State.ABANDONED:
+            raise _abandoned(standing.step, attempt)
+        doubtful = state is State.AMBIGUOUS or self._failed_unseen(state, attempt)
+        if doubtful:
+            return self._by_policy(standing, attempt)
+        if state is State.INTERRUPTED:
+            return self._again(standing.step, attempt)
+        return Passage()
+
+    def _failed_unseen(self, state: State, attempt: Attempt) -> bool:
+        """Say whether a failed step with effects has a traceback that nobody saw."""
+        return (
+            state is State.FAILED
+            and bool(attempt.doubt())
+            and not self._settings.attended
+        )
+
+    def _by_policy(self, standing: Standing, attempt: Attempt) -> Passage:
+        if not (standing.header.retry or self._settings.retry):
+            raise self._ambiguous(standing.step, attempt)
+        policy = "--retry" if standing.header.retry else "nbresume run --retry"
+        self._world.screen.say(
+            f"step {standing.step} was ambiguous (in doubt): {attempt.doubt()}; "
+            f"the policy {policy} runs it again"
+        )
+        resolution = Resolution(
+            step=standing.step,
+            attempt=attempt.intent.attempt,
+            how=How.RETRY,
+            actor=self._world.liveness.actor(),
+            because=f"policy {policy}",
+            policy=policy,
+            acknowledged=[attempt.doubt()],
+        )
+        return Passage(recovers=attempt.intent.attempt, resolution=resolution)
+
+    def _again(self, step: str, attempt: Attempt) -> Passage:
+        if self._settings.attended:
+            return Passage(recovers=attempt.intent.attempt)
+        unattended = attempt.intent.unattended + 1
+        if unattended > self._settings.unattended_limit:
+            raise RefusedError(
+                f"step {step} was not run",
+                because=f"it was interrupted {unattended} times in a row "
+                "with nobody there",
+                remedy=f"Find out why, then type nbresume resolve NOTEBOOK {step} "
+                "retry --because TEXT",
+                step=step,
+            )
+        return Passage(recovers=attempt.intent.attempt, unattended=unattended)
+
+    def check_above(self, standing: Standing) -> None:
+        """Pass if no step above is in doubt or abandoned.
+
+        Raises
+        ------
+        AmbiguousStep
+            One is: what runs below could be built on something that never happened.
+        """
+        for step, place in standing.order.place_of_step.items():
+            history = self._journal.state.step(step)
+            if place >= standing.n or step == standing.step or history is None:
+                continue
+            state = self.state(history)
+            if state in (State.AMBIGUOUS, State.ABANDONED):
+                word = (
+                    "ambiguous (in doubt)" if state is State.AMBIGUOUS else "abandoned"
+                )
+                raise AmbiguousStep(
+                    f"step {standing.step} was not run",
+                    because=f"step {step} above it is {word}",
+                    remedy=f"Type %steps resolve {step} retry | evidence | abandon "
+                    "--because TEXT",
+                    step=step,
+                )
+
+    def _ambiguous(self, step: str, attempt: Attempt) -> AmbiguousStep:
+        claim = self._journal.state.claim
+        writer = f"pid {claim.writer.pid} on {claim.writer.host}" if claim else "?"
+        since = attempt.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return AmbiguousStep(
+            f"step {step} is ambiguous (in doubt) and was not run",
+            because=f"{attempt.doubt()} and was cut off; it may or may not have acted "
+            f"on the outside. Started {since} by {writer}",
+            remedy=f"Look outside, then type %steps resolve {step} "
+            "retry | evidence | abandon --because TEXT",
+            step=step,
+            attempt=attempt.intent.attempt,
+        )
+
+    def _being_run(self, step: str, attempt: Attempt) -> TakenRun:
+        claim = self._journal.state.claim
+        writer = f"pid {claim.writer.pid} on {claim.writer.host}" if claim else "?"
+        return TakenRun(
+            f"step {step} was not run",
+            because=f"another kernel ({writer}) is running it",
+            remedy="Wait for it, or type: %steps resume --take-over",
+            step=step,
+            attempt=attempt.intent.attempt,
+        )
+
+    # -- decisions of people ----------------------------------------------------
+
+    def resolve(self, step: str, answer: Answer) -> Resolution:
+        """Record what a person decided about a step; return the record.
+
+        Raises
+        ------
+        NotCommitted
+            The step has no attempt that could be settled that way.
+        RefusedError
+            No reason was given, or the step is not in doubt.
+        """
+        if not answer.because.strip():
+            raise RefusedError(
+                f"step {step} was not settled",
+                because="the record has to say why",
+                remedy=f"Type %steps resolve {step} {answer.how} --because TEXT",
+                step=step,
+            )
+        self._journal.refresh()
+        history = self._journal.state.step(step)
+        attempt = history.attempt if history else None
+        if history is None or attempt is None:
+            raise NotCommitted(
+                f"step {step} was not settled",
+                because="it has never been run in this run",
+                remedy="Type %steps to see the steps.",
+                step=step,
+            )
+        self._check_settles(history, attempt)
+        record = self._resolution(step, attempt, answer)
+        self._journal.decide(record)
+        return record
+
+    def rerun(self, step: str, *, because: str, live: bool = False) -> None:
+        """Record that a step may run again, or that it is a new one."""
+        self._journal.refresh()
+        history = self._journal.state.step(step)
+        attempt = history.attempt if history else None
+        self._journal.decide(
+            Resolution(
+                step=step,
+                attempt=attempt.intent.attempt if attempt else "",
+                how=How.RERUN,
+                actor=self._world.liveness.actor(),
+                because=because,
+                live=live,
+            )
+        )
+
+    def rename(self, old: str, new: str) -> None:
+        """Record that a step's work is carried on under a new name.
+
+        Raises
+        ------
+        NotCommitted
+            The old name has no commit.
+        RefusedError
+            The new name has a history of its own.
+        """
+        new = parse_step_name(new)
+        self._journal.refresh()
+        commit = self._journal.state.commit(old)
+        if commit is None:
+            raise NotCommitted(
+                f"step {old} was not renamed",
+                because="it has no commit in this run",
+                remedy="Type %steps to see the steps.",
+                step=old,
+            )
+        taken = self._journal.state.step(new)
+        if taken is not None and taken.current >= 0:
+            raise RefusedError(
+                f"step {old} was not renamed",
+                because=f"step {new} has commits of its own",
+                remedy="Choose another name.",
+                step=old,
+            )
+        self._journal.decide(
+            MadeCurrent(
+                step=new,
+                commit=commit.revision,
+                renamed_from=old,
+                actor=self._world.liveness.actor(),
+            )
+        )
+
+    def _check_settles(self, history: StepHistory, attempt: Attempt) -> None:
+        state = state_of(history.facts(self.claimant(attempt)))
+        settled = (
+            State.AMBIGUOUS,
+            State.INTERRUPTED,
+            State.ABANDONED,
+            State.FAILED,
+        )
+        if state in settled:
+            return
+        raise RefusedError(
+            f"step {history.name} was not settled",
+            because=f"it is {state}, so there is nothing in doubt",
+            remedy=f"Type %steps rerun {history.name} --because TEXT to run it again.",
+            step=history.name,
+        )
+
+    def _resolution(self, step: str, attempt: Attempt, answer: Answer) -> Resolution:
+        evidence = None
+        if answer.how is How.EVIDENCE:
+            evidence = Evidence(
+                kind=answer.kind,
+                reference=answer.reference,
+                observed_at=self._now(),
+                names_not_kept=answer.names_not_kept,
+            )
+        return Resolution(
+            step=step,
+            attempt=attempt.intent.attempt,
+            how=answer.how,
+            actor=self._world.liveness.actor(),
+            because=answer.because,
+            acknowledged=[attempt.doubt()] if attempt.doubt() else [],
+            evidence=evidence,
+        )
+
+    def _now(self) -> datetime:
+        return self._world.clock.now()
+
+    # -- the resume point -------------------------------------------------------
+
+    def resume_point(self, order: Order) -> tuple[int, str]:
+        """Return (place, step) of the first step without a commit; (-1, '') if none."""
+        for place, cell in enumerate(order.cells):
+            if cell.step and self._journal.state.commit(cell.step) is None:
+                return place, cell.step
+        return -1, ""
+
+
+def _abandoned(step: str, attempt: Attempt) -> RefusedError:
+    resolution = attempt.resolution
+    actor = resolution.actor if resolution else "somebody"
+    return RefusedError(
+        f"step {step} was not run",
+        because=f"it was abandoned by {actor}",
+        remedy=f"Type %steps resolve {step} retry --because TEXT",
+        step=step,
+    )

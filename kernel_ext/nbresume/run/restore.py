@@ -1,0 +1,361 @@
+"""Rule R4: values of commits and intents back into the namespace.
+
+The rule: the only place that has values rebuilt, always after the record that names
+them was vouched for and with their digests checked. A live object that stands for a
+unit is used as it is, so that names restored in any order share what they shared.
+"""
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+from nbresume.capture.atoms import resolve_import
+from nbresume.capture.live import CellText, Entry, Live, Made
+from nbresume.capture.outputs import decode as decode_outputs
+from nbresume.capture.rebuild import rebuild, rebuild_atoms
+from nbresume.capture.snapshot import CLOSED_FILE
+from nbresume.errors import CaptureError, Damaged, NotKeptRefusal, RefusedError
+from nbresume.model.codec import decode
+from nbresume.model.displays import Shown
+from nbresume.model.manifest import Manifest, Place, Source, Unit
+from nbresume.model.records import Ambient, Committed, ManifestRef
+from nbresume.model.states import Commit
+from nbresume.run.ports import World
+from nbresume.run.position import lost
+from nbresume.store.objects import Objects
+
+
+class Restorer:
+    """Rebuilds what one run stored, into one namespace."""
+
+    def __init__(self, live: Live, objects: Objects, world: World) -> None:
+        self._live = live
+        self._objects = objects
+        self._world = world
+        self._manifests: dict[str, Manifest] = {}
+        self._atoms: dict[str, dict[str, Any]] = {}
+        self.places: dict[str, Place] = {}
+        """Digest → place of every payload that this kernel knows to be durable."""
+
+    # -- manifests --------------------------------------------------------------
+
+    def manifest(self, ref: ManifestRef) -> Manifest:
+        """Return a group's manifest, read once.
+
+        Raises
+        ------
+        Damaged
+            It is missing or not what its digest says.
+        """
+        if ref.digest not in self._manifests:
+            data = self._objects.read_slice(ref)
+            manifest = decode(data, Manifest, name=f"manifest of {ref.group}")
+            self.learn(ref, manifest)
+        return self._manifests[ref.digest]
+
+    def learn(self, ref: ManifestRef, manifest: Manifest) -> None:
+        """Remember a manifest and the places of its payloads."""
+        self._manifests[ref.digest] = manifest
+        self.places.update(manifest.payloads)
+
+    def manifests(self) -> list[Manifest]:
+        """Return the manifests that this kernel has read or written."""
+        return list(self._manifests.values())
+
+    def damage(self, record: Committed) -> str:
+        """Return what is missing of a commit's payloads, or '' if all are there.
+
+        Every file is checked to be there and long enough; digests are checked when
+        a payload is loaded.
+        """
+        if not record.manifest.group:
+            return ""
+        try:
+            manifest = self.manifest(record.manifest)
+        except Damaged as error:
+            return str(error)
+        missing = self._objects.missing(manifest.payloads.values())
+        if missing:
+            place = missing[0]
+            return f"payload {place.group}/{place.array} is missing or truncated"
+        return ""
+
+    # -- one value --------------------------------------------------------------
+
+    def _payload(self, manifest: Manifest, digest: str) -> memoryview:
+        return self._objects.read(manifest.payloads[digest], digest)
+
+    def _value(self, name: str, manifest: Manifest) -> Any:
+        binding = manifest.names[name]
+        match binding.source:
+            case Source.MODULE | Source.IMPORT:
+                return _import(binding.target)
+            case Source.ATOM:
+                return self._atoms_of(manifest)[name]
+            case Source.UNIT:
+                return self._unit(binding.target, manifest)
+
+    def _atoms_of(self, manifest: Manifest) -> dict[str, Any]:
+        if manifest.atoms not in self._atoms:
+            data = self._payload(manifest, manifest.atoms)
+            self._atoms[manifest.atoms] = rebuild_atoms(data)
+        return self._atoms[manifest.atoms]
+
+    def _unit(self, object_id: str, manifest: Manifest) -> Any:
+        """Return the live object of a unit, rebuilding what is not alive."""
+        todo = [object_id]
+        while todo:
+            one = todo[-1]
+            unit = manifest.units[one]
+            if self._standing(one, unit) is not None:
+                todo.pop()
+                continue
+            inner = [
+                ref
+                for ref in unit.refs
+                if ref not in unit.members
+                and self._standing(ref, manifest.units[ref]) is None
+            ]
+            if inner:
+                todo += inner
+                continue
+            self._rebuild(one, unit, manifest)
+            todo.pop()
+        return self._standing(object_id, manifest.units[object_id])
+
+    def _standing(self, object_id: str, unit: Unit) -> Any | None:
+        """Return the live object that stands for a unit, if there is one."""
+        found = self._live.identities.find(object_id, unit.deep)
+        if found is not None:
+            return found
+        return self._plain_object(unit)
+
+    def _plain_object(self, unit: Unit) -> Any | None:
+        """Return the plain cell's present object if it equals the unit's."""
+        if unit.ambient is None:
+            return None
+        name, version = unit.ambient
+        entry = self._live.find(name)
+        if entry is None or entry.made is not Made.AMBIENT:
+            return None
+        return entry.value if self._live.version(name) == version else None
+
+    def _rebuild(self, object_id: str, unit: Unit, manifest: Manifest) -> None:
+        got = rebuild(
+            self._payload(manifest, unit.stream),
+            [self._payload(manifest, digest) for digest in unit.buffers],
+            resolve=lambda ref: self._standing(ref, manifest.units[ref]),
+            namespace=self._live.namespace,
+        )
+        members = unit.members or [object_id]
+        values = got if unit.members else [got]
+        for member, value in zip(members, values, strict=True):
+            self._live.identities.remember(member, manifest.units[member].deep, value)
+            self._live.identities.name(member, value)
+
+    # -- binding ----------------------------------------------------------------
+
+    def bind(self, name: str, commit: Commit) -> None:
+        """Bind a name to the value that a commit has for it.
+
+        Raises
+        ------
+        RefusedError
+            The commit could not keep it, or its payload is damaged.
+        """
+        record = commit.record
+        if name in record.not_kept:
+            raise _not_kept(name, record)
+        value = self._rebuilt(name, record.manifest, record.step)
+        self._set(name, value, record)
+
+    def bind_ambient(
+        self,
+        name: str,
+        ambient: Ambient,
+        ref: ManifestRef,
+        *,
+        base_step: str,
+    ) -> None:
+        """Bind a name to the value that plain cells gave it, as an intent stored it.
+
+        Raises
+        ------
+        RefusedError
+            Its payload is damaged.
+        """
+        value = self._rebuilt(name, ref, "")
+        cells: tuple[CellText, ...] = tuple(ambient.cells)
+        entry = Entry(
+            value,
+            Made.AMBIENT,
+            cells=cells,
+            base_step=base_step,
+            base_version=ambient.base,
+        )
+        if not ambient.version.startswith("v:"):
+            entry.version = ambient.version
+        self._live.set(name, entry)
+
+    def _rebuilt(self, name: str, ref: ManifestRef, step: str) -> Any:
+        maker = f"step {step}" if step else "a plain cell"
+        remedy = f"Run step {step} again." if step else "Run its cell again."
+        try:
+            return self._value(name, self.manifest(ref))
+        except (Damaged, CaptureError, ImportError) as error:
+            raise RefusedError(
+                f"{name}, made by {maker}, was not restored",
+                because=str(error),
+                remedy=remedy,
+                name=name,
+                step=step,
+            ) from error
+
+    def _set(self, name: str, value: Any, record: Committed) -> None:
+        version = record.outputs[name].version
+        entry = self._live.find(name)
+        if (
+            entry is None
+            or entry.value is not value
+            or entry.made is not Made.COMMITTED
+        ):
+            entry = Entry(value, Made.COMMITTED)
+        entry.version, entry.step = version, record.step
+        entry.calls = frozenset(record.outputs[name].calls)
+        entry.base_step = entry.base_version = ""
+        self._live.set(name, entry)
+
+    # -- replay -----------------------------------------------------------------
+
+    def replay(self, commit: Commit) -> None:
+        """Bind what a step made, delete what it deleted, show what it showed.
+
+        Writes nothing. All values are rebuilt before the first name is bound.
+
+        Raises
+        ------
+        RefusedError
+            A value cannot be rebuilt; no name was touched.
+        """
+        record = commit.record
+        self._import_again(record)
+        wanted = [n for n in record.outputs if not self._is_right(n, record)]
+        values = {
+            name: self._rebuilt(name, record.manifest, record.step) for name in wanted
+        }
+        for name, value in values.items():
+            self._set(name, value, record)
+        for name in record.outputs.keys() - values.keys():
+            self._set(name, self._live.namespace[name], record)
+        for name in record.deleted:
+            self._live.unset(name)
+        self._drop_not_kept(commit)
+
+    def outputs(self, record: Committed) -> list[Shown]:
+        """Return what the step showed.
+
+        Raises
+        ------
+        Damaged
+            The payload is missing or not what its digest says.
+        """
+        if not record.manifest.group:
+            return []
+        manifest = self.manifest(record.manifest)
+        if not manifest.displays:
+            return []
+        return decode_outputs(bytes(self._payload(manifest, manifest.displays)))
+
+    def _is_right(self, name: str, record: Committed) -> bool:
+        """Say whether the name has the commit's version and its very object."""
+        entry = self._live.find(name)
+        output = record.outputs[name]
+        if entry is None or entry.made is not Made.COMMITTED or not entry.kept:
+            return False
+        if entry.version != output.version:
+            return False
+        if not output.object:
+            return True
+        manifest = self.manifest(record.manifest)
+        unit = manifest.units[output.object]
+        self._renew(output.object, manifest)
+        return self._live.identities.find(output.object, unit.deep) is entry.value
+
+    def _renew(self, object_id: str, manifest: Manifest) -> bool:
+        """Forget objects that hold a plain cell's object which was made anew.
+
+        Run All makes a class of a plain cell again: instances restored before must
+        be bound around the present class, or ``type(p) is P`` becomes false.
+        """
+        unit = manifest.units.get(object_id)
+        if unit is None:
+            return False
+        known = self._live.identities.find(object_id, unit.deep)
+        if unit.ambient is not None:
+            present = self._plain_object(unit)
+            if present is not None and present is not known:
+                self._live.identities.remember(object_id, unit.deep, present)
+                return True
+            return False
+        outer = [ref for ref in unit.refs if ref not in unit.members]
+        renewed = [self._renew(ref, manifest) for ref in outer]
+        absent = any(
+            self._standing(ref, manifest.units[ref]) is None
+            for ref in outer
+            if ref in manifest.units
+        )
+        if any(renewed) or absent:
+            self._live.identities.forget(object_id, unit.deep)
+            return True
+        return False
+
+    def _import_again(self, record: Committed) -> None:
+        for module in record.imports:
+            try:
+                _import(module)
+            except (ImportError, CaptureError) as error:
+                self._world.screen.say(
+                    f"step {record.step} imported {module}, which is not here: {error}"
+                )
+
+    def _drop_not_kept(self, commit: Commit) -> None:
+        record = commit.record
+        gone = []
+        for name, reason in record.not_kept.items():
+            entry = self._live.find(name)
+            if entry is not None and not entry.kept and entry.version == lost(record):
+                continue  # this kernel made it and still has the very object
+            self._live.unset(name)
+            if reason != CLOSED_FILE:
+                gone.append(f"{name} ({reason})")
+        if gone:
+            self._world.screen.say(
+                f"step {record.step} could not keep {', '.join(gone)}"
+            )
+
+    def import_names(self, names: Iterable[tuple[str, str]]) -> list[str]:
+        """Bind modules and imports; return those that could not be imported."""
+        missing = []
+        for name, target in names:
+            try:
+                value = _import(target)
+            except (ImportError, CaptureError) as error:
+                missing.append(f"{name} (import of {target} failed: {error})")
+            else:
+                self._live.set(name, Entry(value, Made.AMBIENT))
+        return missing
+
+
+def _import(target: str) -> Any:
+    """Return a module, or what ``module:qualname`` names in one."""
+    return resolve_import(target) if ":" in target else import_module(target)
+
+
+def _not_kept(name: str, record: Committed) -> NotKeptRefusal:
+    return NotKeptRefusal(
+        f"{name} has no value here",
+        because=f"step {record.step} could not keep it ({record.not_kept[name]})",
+        remedy=f"Type %steps rerun {record.step}, or mark that step --always.",
+        name=name,
+        step=record.step,
+    )

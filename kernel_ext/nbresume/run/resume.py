@@ -1,0 +1,137 @@
+"""`%steps resume`: the namespace after the last committed step, all names usable.
+
+The rule: commits and stored ambient values are bound as they stand there; what
+cannot be brought back is listed with its reason, never left out silently. Doing it
+twice equals doing it once.
+"""
+
+from dataclasses import dataclass, field
+
+from nbresume.errors import NbresumeError
+from nbresume.model.states import StoredAmbient
+from nbresume.run.position import Demand, Order, Positions, Wanted
+from nbresume.run.stepper import Parts
+
+
+@dataclass(slots=True)
+class Resumed:
+    """What was brought back, and where to go on."""
+
+    names: int = 0
+    missing: list[str] = field(default_factory=list)
+    """NAME (why), one by one."""
+    always: list[str] = field(default_factory=list)
+    """Steps above that are the author's word to run at every resume."""
+    next_cell: str = ""
+    resume_from: str = ""
+
+
+def resume(parts: Parts, order: Order) -> Resumed:
+    """Bind the state after the last committed step above the resume point.
+
+    Parameters
+    ----------
+    parts
+        The parts of the sequence, with the run read to its end.
+    order
+        Notebook order.
+    """
+    resumed = Resumed()
+    place, step = parts.recovery.resume_point(order)
+    last = _last_committed(parts, order, place)
+    positions = Positions(parts.journal.state, order)
+    _import(parts, resumed)
+    for name in sorted(_names(positions, last + 1)):
+        _bind(parts, name, positions.demand(name, last + 1), resumed)
+    for name, stored in parts.journal.state.ambient.items():
+        _bind_ambient(parts, name, stored, positions, order, last + 1, resumed)
+    resumed.always = [
+        cell.step
+        for cell in order.cells[: last + 1]
+        if cell.step and _is_always(parts, cell.step)
+    ]
+    following = order.cells[last + 1 : last + 2]
+    resumed.next_cell = following[0].cell_id if following else ""
+    resumed.resume_from = step
+    return resumed
+
+
+def _last_committed(parts: Parts, order: Order, place: int) -> int:
+    end = len(order.cells) if place < 0 else place
+    committed = [
+        i
+        for i, cell in enumerate(order.cells[:end])
+        if cell.step and parts.journal.state.commit(cell.step) is not None
+    ]
+    return committed[-1] if committed else -1
+
+
+def _names(positions: Positions, n: int) -> set[str]:
+    names: set[str] = set()
+    for _, commit in positions.commits_above(n):
+        record = commit.record
+        names |= {*record.outputs, *record.not_kept, *record.deleted}
+    return names
+
+
+def _bind(parts: Parts, name: str, demand: Demand, resumed: Resumed) -> None:
+    if demand.wanted is Wanted.DELETED:
+        parts.live.unset(name)
+        return
+    entry = parts.live.find(name)
+    if entry is not None and entry.version == demand.version:
+        return
+    if demand.commit is None:
+        return
+    try:
+        parts.restorer.bind(name, demand.commit)
+    except NbresumeError as error:
+        resumed.missing.append(f"{name} ({error.because or error})")
+    else:
+        resumed.names += 1
+
+
+def _bind_ambient(
+    parts: Parts,
+    name: str,
+    stored: StoredAmbient,
+    positions: Positions,
+    order: Order,
+    n: int,
+    resumed: Resumed,
+) -> None:
+    demand = positions.demand(name, n)
+    ambient = stored.ambient
+    stands = ambient.base == demand.version and all(
+        order.text_of_cell.get(cell) == text and demand.at < order.cell_place(cell) < n
+        for cell, text in ambient.cells
+    )
+    if not stands or not ambient.cells:
+        if demand.wanted is Wanted.NOTHING and name not in parts.live.namespace:
+            resumed.missing.append(f"{name} (the plain cell that made it has changed)")
+        return
+    entry = parts.live.find(name)
+    if entry is not None and parts.live.version(name) == ambient.version:
+        return
+    base = demand.commit.record.step if demand.commit else ""
+    try:
+        parts.restorer.bind_ambient(name, ambient, stored.manifest, base_step=base)
+    except NbresumeError as error:
+        resumed.missing.append(f"{name} ({error.because or error})")
+    else:
+        resumed.names += 1
+
+
+def _import(parts: Parts, resumed: Resumed) -> None:
+    wanted = [
+        (name, target)
+        for name, target in parts.journal.state.modules.items()
+        if name not in parts.live.namespace
+    ]
+    resumed.missing += parts.restorer.import_names(wanted)
+
+
+def _is_always(parts: Parts, step: str) -> bool:
+    history = parts.journal.state.step(step)
+    attempt = history.attempt if history else None
+    return attempt is not None and attempt.intent.options.always

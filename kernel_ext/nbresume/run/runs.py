@@ -1,0 +1,115 @@
+"""Which run a notebook belongs to.
+
+The rule: exact path; else a run whose notebook is gone and that shares a cell with
+this one (renamed: adopted, told); else a run of its own (told if it is a copy).
+Claims are found by their derived copies in ``runs/``; a run that has none there
+(a crash between claim and copy) is looked up in its chain.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+import msgspec
+
+from nbresume.errors import Damaged, KeyMissing
+from nbresume.model.codec import canonical, decode, record_of
+from nbresume.model.records import Claim
+from nbresume.run.ports import World
+from nbresume.store.port import Backend
+from nbresume.store.trust import Link
+
+_RUN = re.compile(r"[0-9a-f]{16}")
+
+
+class Claimed(msgspec.Struct, frozen=True, kw_only=True):
+    """A claim as ``runs/`` repeats it."""
+
+    run_id: str
+    epoch: int
+    at: datetime
+    claim: Claim
+
+
+class Runs:
+    """The runs of one store."""
+
+    def __init__(
+        self, backend: Backend, read_chain: Callable[[str], Iterable[Link]]
+    ) -> None:
+        self._backend = backend
+        self._read_chain = read_chain
+
+    def note(self, claimed: Claimed) -> None:
+        """Repeat a claim in ``runs/``, where it is found without reading a chain."""
+        key = f"runs/{claimed.run_id}/{claimed.epoch:010d}"
+        self._backend.publish(key, canonical(claimed))
+
+    def all(self) -> list[Claimed]:
+        """Return the newest claim of each run, newest run first."""
+        known = set(self._backend.names("runs"))
+        names = known | {n for n in self._backend.names("journal") if _RUN.fullmatch(n)}
+        claims = [c for n in names if (c := self._newest(n, noted=n in known))]
+        return sorted(claims, key=lambda c: (c.at, c.run_id), reverse=True)
+
+    def _newest(self, run_id: str, *, noted: bool) -> Claimed | None:
+        epochs = sorted(self._backend.names(f"runs/{run_id}")) if noted else []
+        for epoch in reversed(epochs):
+            key = f"runs/{run_id}/{epoch}"
+            try:
+                return decode(self._backend.read(key), Claimed, name=key)
+            except (Damaged, KeyMissing):
+                break  # derived: the chain says it again
+        return self._from_chain(run_id)
+
+    def _from_chain(self, run_id: str) -> Claimed | None:
+        found = None
+        for link in self._read_chain(run_id):
+            envelope = link.envelope
+            if envelope is None or envelope.kind != Claim.KIND:
+                continue
+            record = record_of(envelope)
+            if isinstance(record, Claim):
+                found = Claimed(
+                    run_id=run_id,
+                    epoch=envelope.epoch,
+                    at=envelope.updated_at,
+                    claim=record,
+                )
+        return found
+
+
+def choose_run(runs: Runs, world: World, *, named: str = "") -> str:
+    """Return the id of the run that this notebook goes on with, or a fresh one.
+
+    Parameters
+    ----------
+    runs
+        The runs of the store.
+    world
+        Tells the notebook's path and cells, makes a fresh id, tells the person.
+    named
+        A run that was asked for by setting.
+    """
+    if named:
+        return named
+    path = world.notebook.path
+    claims = runs.all()
+    for claimed in claims:
+        if path and claimed.claim.notebook == path:
+            return claimed.run_id
+    mine = {c.cell_id for c in world.notebook.cells() or () if c.cell_id}
+    kin = [c for c in claims if mine & set(c.claim.cells)]
+    for claimed in kin:
+        if not world.notebook.exists(claimed.claim.notebook):
+            world.screen.say(
+                f"this notebook was {claimed.claim.workflow} before: "
+                "its steps are taken over"
+            )
+            return claimed.run_id
+    if kin:
+        world.screen.say(
+            f"this notebook looks like a copy of {kin[0].claim.workflow}: "
+            "it starts a run of its own"
+        )
+    return world.ids.run_id()

@@ -1,0 +1,66 @@
+"""A step about to be decided: its header, its code, its place, its history.
+
+A frozen value that crosses the boundary from plan to intent; made once per cell.
+"""
+
+from dataclasses import dataclass
+
+from nbresume.capture.live import CellText
+from nbresume.model.states import Commit, StepHistory
+from nbresume.plan.header import Header
+from nbresume.plan.key import Cues, key_of
+from nbresume.plan.names import Names
+from nbresume.run.position import Order, Positions
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One step in one cell at one place of the notebook."""
+
+    header: Header
+    names: Names
+    code_version: str
+    cell: CellText
+    n: int
+    """Place of the cell in notebook order."""
+    order: Order
+    positions: Positions
+    history: StepHistory | None
+
+    @property
+    def step(self) -> str:
+        """Name of the step."""
+        return self.header.name
+
+    @property
+    def commit(self) -> Commit | None:
+        """The commit of the step that counts, if there is one."""
+        return self.history.commit() if self.history else None
+
+    @property
+    def forced(self) -> bool:
+        """A person asked for it to run again."""
+        return self.history is not None and self.history.rerun is not None
+
+    @property
+    def live(self) -> bool:
+        """A person asked for it to run from the values as they are now."""
+        rerun = self.history.rerun if self.history else None
+        return rerun is not None and rerun.live
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A step whose inputs stand at their position: what its key is made of."""
+
+    standing: Standing
+    inputs: dict[str, str]
+    """Name → version."""
+    cues: Cues
+    own: frozenset[str]
+    """Names that the step itself left last time; absent when it runs again."""
+
+    @property
+    def key(self) -> str:
+        """Key of the step as everything stands now."""
+        return key_of(self.cues)

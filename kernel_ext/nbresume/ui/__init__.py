@@ -1,0 +1,1 @@
+"""Thin faces: parse, call, show. The only layer that knows Jupyter."""

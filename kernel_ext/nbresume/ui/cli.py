@@ -1,0 +1,264 @@
+"""The command ``nbresume``: parse → call → show. Exit codes: see ``errors``."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from nbresume.compose import data_folder, place_of, settings_from_environment
+from nbresume.compose.graph import (
+    Inspection,
+    OpenStore,
+    Place,
+    inspect_run,
+    names_set_by,
+    open_store,
+    run_id_of,
+    trust_store,
+)
+from nbresume.compose.system import (
+    ProcessLiveness,
+    RandomIds,
+    SavedNotebook,
+    SystemClock,
+)
+from nbresume.errors import EXIT_USAGE, KeyMissing, NbresumeError, NotCommitted
+from nbresume.model.displays import Shown
+from nbresume.model.records import How
+from nbresume.run.history import events
+from nbresume.run.ports import World
+from nbresume.run.recovery import Answer
+from nbresume.run.runs import choose_run
+from nbresume.run.verify import verify
+from nbresume.settings import __version__
+from nbresume.ui import text
+
+_NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+class _Terminal:
+    """The screen of a command: notices go to standard error."""
+
+    def start(self) -> None:
+        """Record nothing: a command runs no cell."""
+
+    def stop(self) -> list[Shown]:
+        """Return nothing."""
+        return []
+
+    def show(self, outputs: list[Shown]) -> None:
+        """Show nothing."""
+
+    def say(self, line: str) -> None:
+        """Tell the person one line."""
+        print(f"nbresume: {line}", file=sys.stderr)
+
+
+class _NoInterrupts:
+    """A command commits nothing, so nothing is deferred."""
+
+    def defer(self) -> Callable[[], None]:
+        """Return what lets interrupts through: they never were held back."""
+        return lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A notebook that was named on the command line, with its run."""
+
+    store: OpenStore
+    run: Inspection
+
+
+def _world(notebook: Path) -> World:
+    path = str(notebook.absolute())
+    return World(
+        clock=SystemClock(),
+        ids=RandomIds(),
+        liveness=ProcessLiveness(),
+        notebook=SavedNotebook(path, notebook.name),
+        screen=_Terminal(),
+        interrupts=_NoInterrupts(),
+    )
+
+
+def _ask(notebook: Path) -> _Asked:
+    """Open the run of a notebook for reading.
+
+    Raises
+    ------
+    NotCommitted
+        There is no store yet.
+    """
+    settings = settings_from_environment()
+    place = place_of(notebook.absolute().parent, settings)
+    try:
+        store = open_store(place, create=False)
+    except KeyMissing as error:
+        raise NotCommitted(
+            f"{notebook} has no run",
+            because=f"there is no store at {place.store}",
+            remedy=f"Type nbresume run {notebook}, or run its cells in Jupyter.",
+        ) from error
+    world = _world(notebook)
+    run_id = choose_run(store.runs(), world, named=run_id_of(settings.run))
+    return _Asked(store, inspect_run(store, run_id, world, settings))
+
+
+@click.group()
+@click.version_option(__version__, prog_name="nbresume")
+def cli() -> None:
+    """Resumable notebooks: run, look at, decide about and verify runs."""
+
+
+@cli.command()
+@_NOTEBOOK
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write here.")
+@click.option("-p", "parameters", nargs=2, multiple=True, help="Set NAME to VALUE.")
+@click.option("--retry", is_flag=True, help="Policy: run ambiguous steps again.")
+@click.option("--kernel", default="", help="Kernel to use, else the notebook's.")
+def run(
+    notebook: Path,
+    output: Path | None,
+    parameters: tuple[tuple[str, str], ...],
+    kernel: str,
+    *,
+    retry: bool,
+) -> None:
+    """Run NOTEBOOK from top to bottom; committed steps are replayed.
+
+    Exit codes: 0 done, 1 a cell failed, 2 refused, 3 usage.
+    """
+    # nbclient and the kernel's client cost half a second that `status` need not pay
+    from nbresume.ui.headless import Order, run_notebook  # noqa: PLC0415
+
+    ended = run_notebook(
+        Order(
+            notebook=notebook.absolute(),
+            output=(output or notebook).absolute(),
+            parameters=dict(parameters),
+            retry=retry,
+            kernel=kernel,
+        )
+    )
+    click.echo(ended.message, err=ended.exit_code != 0)
+    sys.exit(ended.exit_code)
+
+
+@cli.command()
+@_NOTEBOOK
+@_JSON
+def status(notebook: Path, *, as_json: bool) -> None:
+    """Show the steps of NOTEBOOK's run and where it goes on."""
+    view = _ask(notebook).run.view()
+    click.echo(view.to_json().decode() if as_json else text.table(view))
+
+
+@cli.command()
+@_NOTEBOOK
+@_JSON
+def plan(notebook: Path, *, as_json: bool) -> None:
+    """Say what running NOTEBOOK would do: replay, run or refuse each step."""
+    view = _ask(notebook).run.view()
+    click.echo(view.to_json().decode() if as_json else text.plan(view))
+
+
+@cli.command()
+@_NOTEBOOK
+@click.argument("step", default="")
+@_JSON
+def history(notebook: Path, step: str, *, as_json: bool) -> None:
+    """Show who did what, when and why: the audit trail of NOTEBOOK's run."""
+    asked = _ask(notebook)
+    if asked.run.trusted:
+        links = asked.run.journal.envelopes()
+    else:
+        links = asked.store.read_chain(asked.run.journal.run_id)
+    found = events(links, step=step)
+    click.echo(text.events_json(found) if as_json else text.events_table(found))
+
+
+@cli.command()
+@_NOTEBOOK
+@click.argument("step")
+@click.argument("how", type=click.Choice(["retry", "evidence", "abandon"]))
+@click.option("--because", default="", help="The reason, kept on record.")
+@click.option("--kind", default="statement", help="receipt, query or statement.")
+@click.option("--reference", default="", help="What proves it (an id, a link).")
+def resolve(
+    notebook: Path, step: str, how: str, because: str, kind: str, reference: str
+) -> None:
+    """Settle STEP of NOTEBOOK, which is ambiguous (in doubt)."""
+    asked = _ask(notebook)
+    answer = Answer(
+        How(how),
+        because,
+        kind=kind,
+        reference=reference,
+        names_not_kept=names_set_by(asked.run.order(), step),
+    )
+    asked.run.recovery.resolve(step, answer)
+    click.echo(f"step {step} is settled: {how} ({because})")
+
+
+@cli.command()
+@_NOTEBOOK
+@click.argument("step")
+@click.option("--because", required=True, help="Why it may run again.")
+def rerun(notebook: Path, step: str, because: str) -> None:
+    """Let the committed STEP of NOTEBOOK run again when its cell is run."""
+    _ask(notebook).run.recovery.rerun(step, because=because)
+    click.echo(f"step {step} will run when its cell is run")
+
+
+@cli.command("verify")
+@_NOTEBOOK
+def verify_(notebook: Path) -> None:
+    """Walk over every record and payload of NOTEBOOK's run and check its digest."""
+    report = verify(_ask(notebook).run.journal)
+    click.echo(text.report(report))
+    sys.exit(1 if report.problems else 0)
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True))
+def trust(folder: Path) -> None:
+    """Trust the store in FOLDER as it is now: its values may be loaded as code."""
+    place = Place(store=folder.absolute(), data=data_folder())
+    store = open_store(place, create=False)
+    pinned = trust_store(store)
+    click.echo(f"{len(pinned)} runs of store {store.store_id} are trusted as they are")
+
+
+@cli.command()
+@click.argument(
+    "folder", type=click.Path(path_type=Path, exists=True), default=Path(".nbresume")
+)
+def runs(folder: Path) -> None:
+    """List the runs of the store in FOLDER, whoever wrote them."""
+    place = Place(store=folder.absolute(), data=data_folder())
+    for claimed in open_store(place, create=False).runs().all():
+        where = (
+            os.path.relpath(claimed.claim.notebook) if claimed.claim.notebook else ""
+        )
+        click.echo(f"{claimed.run_id}  {text.at(claimed.at)}  {where}")
+
+
+def main() -> None:
+    """Run the command; every refusal is one sentence and an exit code."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Exit as done:
+        sys.exit(done.exit_code)
+    except click.Abort:
+        sys.exit(EXIT_USAGE)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(EXIT_USAGE)
+    except NbresumeError as error:
+        click.echo(f"nbresume: {error}", err=True)
+        sys.exit(error.exit_code)

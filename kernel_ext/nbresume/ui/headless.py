@@ -1,0 +1,210 @@
+"""`nbresume run`: a notebook from top to bottom with nobody there.
+
+The rule: the kernel does everything that matters; committed steps replay, so running
+it again resumes. Outputs are written after every cell, whole or not at all.
+"""
+
+import ast
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.kernelspec import NoSuchKernel
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from tqdm import tqdm
+
+from nbresume import errors
+from nbresume.errors import EXIT_FAILED, EXIT_REFUSED, NbresumeError, RefusedError
+from nbresume.plan.header import step_name_of
+from nbresume.plan.notebook import parse_notebook
+
+# nbformat publishes no types
+_reads: Callable[..., Any] = nbformat.reads
+_writes: Callable[..., str] = nbformat.writes
+_new_code_cell: Callable[..., Any] = nbformat.v4.new_code_cell
+
+PARAMETERS = "parameters"
+"""Tag of the cell behind which given parameters are set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What was asked for on the command line."""
+
+    notebook: Path
+    output: Path
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    retry: bool = False
+    kernel: str = ""
+    store: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a headless run ended."""
+
+    exit_code: int
+    message: str
+
+
+def run_notebook(order: Order) -> Ended:
+    """Run a notebook; return how it ended.
+
+    Raises
+    ------
+    RefusedError
+        The file is no notebook, or its kernel does not exist.
+    """
+    notebook = _read(order)
+    runner = _Runner(order, notebook)
+    try:
+        runner.run()
+    except CellExecutionError as error:
+        return _ended(error, runner.cell_name)
+    except DeadKernelError:
+        return Ended(
+            EXIT_FAILED,
+            f"the kernel died in {runner.cell_name}. Run the command again: it goes "
+            "on from the last committed step.",
+        )
+    except NoSuchKernel as error:
+        raise RefusedError(
+            f"{order.notebook} was not run",
+            because=f"there is no kernel named {error.name}",
+            remedy="Type jupyter kernelspec list, then nbresume run --kernel NAME.",
+        ) from error
+    return Ended(0, f"{order.notebook.name}: all cells done")
+
+
+def _read(order: Order) -> Any:
+    try:
+        data = order.notebook.read_bytes()
+    except OSError as error:
+        raise RefusedError(
+            f"{order.notebook} was not run",
+            because=f"it cannot be read ({error.strerror})",
+            remedy="Name an existing notebook.",
+        ) from error
+    parse_notebook(data)
+    notebook = _reads(data.decode(), as_version=4)
+    if order.parameters:
+        notebook.cells.insert(_after_parameters(notebook), _parameter_cell(order))
+    return notebook
+
+
+def _after_parameters(notebook: Any) -> int:
+    for index, cell in enumerate(notebook.cells):
+        if PARAMETERS in cell.metadata.get("tags", []):
+            return index + 1
+    return 0
+
+
+def _parameter_cell(order: Order) -> Any:
+    lines = [f"{name} = {_literal(v)!r}" for name, v in order.parameters.items()]
+    cell = _new_code_cell("\n".join(lines))
+    cell.id = "nbresume-parameters"
+    return cell
+
+
+def _literal(text: str) -> Any:
+    """Return the Python value that a parameter spells, else the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+class _Runner:
+    """One execution of one notebook, with its progress bar."""
+
+    def __init__(self, order: Order, notebook: Any) -> None:
+        self._order = order
+        self._notebook = notebook
+        self._code = [c for c in notebook.cells if c.cell_type == "code"]
+        self._bar: Any = None
+        self.cell_name = "no cell"
+
+    def run(self) -> None:
+        client = NotebookClient(
+            self._notebook,
+            timeout=None,
+            kernel_name=self._order.kernel or self._kernel(),
+            # the kernel's warnings would tear the progress bar; errors still show
+            extra_arguments=["--log-level=ERROR"],
+            resources={"metadata": {"path": str(self._order.notebook.parent)}},
+            on_cell_execute=self._on_cell,
+            on_cell_executed=self._on_done,
+        )
+        with tqdm(total=len(self._code), unit="cell") as self._bar:
+            client.execute(env=self._environment())
+
+    def _kernel(self) -> str:
+        spec = self._notebook.metadata.get("kernelspec", {})
+        return str(spec.get("name", "python3"))
+
+    def _environment(self) -> dict[str, str]:
+        env = {
+            **os.environ,
+            "JPY_SESSION_NAME": str(self._order.notebook),
+            "NBRESUME_UNATTENDED": "1",
+            # debuggers of the kernel warn about frozen modules on standard error
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        }
+        if self._order.retry:
+            env["NBRESUME_RETRY"] = "1"
+        if self._order.store:
+            env["NBRESUME_STORE"] = self._order.store
+        return env
+
+    def _on_cell(self, cell: Any, cell_index: int) -> None:
+        if cell.cell_type != "code":
+            return
+        step = step_name_of(cell.source)
+        self.cell_name = f"step {step}" if step else f"cell {cell_index + 1}"
+        self._bar.set_description(self.cell_name)
+
+    def _on_done(self, cell: Any, **_: Any) -> None:
+        if cell.cell_type == "code":
+            self._bar.update(1)
+        write_whole(self._order.output, _writes(self._notebook))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the former text or this one, never a part."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    if path.exists():
+        Path(name).chmod(path.stat().st_mode & 0o777)
+    Path(name).replace(path)
+
+
+def _refusals() -> Sequence[str]:
+    kinds = [k for k in vars(errors).values() if isinstance(k, type)]
+    ours = (NbresumeError, errors.FencedError)
+    return [k.__name__ for k in kinds if issubclass(k, ours)]
+
+
+def _ended(error: CellExecutionError, cell_name: str) -> Ended:
+    """Tell a refusal from a failure by the class of the error."""
+    text = f"{cell_name}: {error.ename}: {error.evalue}"
+    if error.ename in _refusals():
+        return Ended(EXIT_REFUSED, text)
+    if error.ename == "ModuleNotFoundError" and "'nbresume'" in error.evalue:
+        return Ended(
+            EXIT_REFUSED,
+            "nothing was run: the notebook's kernel has no nbresume. Install it there: "
+            "python -m pip install nbresume",
+        )
+    if error.ename == "UsageError" and "%%step" in error.evalue:
+        return Ended(
+            EXIT_REFUSED,
+            f"{cell_name} was not run: nbresume is not loaded. Put %load_ext nbresume "
+            "into the notebook's first cell.",
+        )
+    return Ended(EXIT_FAILED, text)

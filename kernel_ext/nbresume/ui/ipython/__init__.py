@@ -1,0 +1,1 @@
+"""The face inside a kernel: magics and IPython hooks."""

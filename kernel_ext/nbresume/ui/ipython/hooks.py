@@ -1,0 +1,262 @@
+"""IPython's hooks: from the text of a cell to `Stepper.begin` and `Stepper.finish`.
+
+The mechanism (measured; exceptions in event callbacks are swallowed): an input
+transformer, pure because it also runs for completion, turns ``%%step …`` into a
+marker statement; an AST transformer runs after the parse and before the first
+statement, and gives the body back, an empty module, or raises ``InputRejected``;
+``post_run_cell`` commits before the reply and sets ``error_in_exec`` if that failed.
+"""
+
+import ast
+import re
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.error import InputRejected
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
+
+from nbresume.capture.live import CellText
+from nbresume.compose.graph import Session
+from nbresume.errors import FencedError, NbresumeError, RefusedError
+from nbresume.plan.code_version import code_version
+from nbresume.plan.header import MARKER, find_header, parse_header
+from nbresume.plan.names import names_of
+from nbresume.plan.notebook import text_digest
+from nbresume.run.stepper import Began, StepCell
+
+_RESULTS = re.compile(r"_{1,3}|_\d+|_i{1,3}|_i\d+|Out|_oh|In|_ih")
+"""Names under which IPython keeps the results and texts of earlier cells."""
+
+
+def strip_header(lines: list[str]) -> list[str]:
+    """Turn a ``%%step`` line into a marker statement on the same line. Pure."""
+    text = "".join(lines)
+    index = find_header(text)
+    if index is None:
+        return lines
+    _, _, options = lines[index].strip().partition("%%step")
+    marked = f"{MARKER}({options.strip()!r})\n"
+    return [*lines[:index], marked, *_inner_magic(lines[index + 1 :])]
+
+
+def _inner_magic(body: list[str]) -> list[str]:
+    """Keep a cell magic below ``%%step`` a cell magic (``%%time``, ``%%bash``)."""
+    first = next((i for i, line in enumerate(body) if line.strip()), None)
+    if first is None or not body[first].startswith("%%"):
+        return body
+    name, _, line = body[first][2:].strip().partition(" ")
+    text = "".join(body[first + 1 :])
+    call = f"get_ipython().run_cell_magic({name!r}, {line.strip()!r}, {text!r})\n"
+    return [*body[:first], call]
+
+
+def rejected(error: NbresumeError | FencedError) -> InputRejected:
+    """Return the error as one that stops the cell and keeps the hook registered."""
+    kind = type(error)
+    both: Any = type(
+        kind.__name__, (kind, InputRejected), {"__module__": kind.__module__}
+    )
+    stopped: InputRejected = both.__new__(both)
+    stopped.args = error.args
+    vars(stopped).update(vars(error))
+    return stopped
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """The cell that the front end has sent."""
+
+    text: CellText
+    source: str
+
+
+class Hooks:
+    """Joins one shell to one session."""
+
+    def __init__(self, shell: Any, session: Session) -> None:
+        self._shell = shell
+        self._session = session
+        self._cell: _Cell | None = None
+        self._is_step = False
+        self._depth = 0
+        self._refused_inside: RefusedError | None = None
+        """A step that a cell of this cell would have been: `%%capture` swallows it."""
+
+    # -- which cell -------------------------------------------------------------
+
+    def adopt_running_cell(self) -> None:
+        """Take over the cell that loads the extension: its end will be seen."""
+        parent = self._parent()
+        source = parent.get("content", {}).get("code", "")
+        self._cell = self._identify(parent.get("metadata", {}).get("cellId"), source)
+        self._session.plain.begin_unseen()
+
+    def _parent(self) -> dict[str, Any]:
+        get_parent = getattr(self._shell, "get_parent", None)
+        return get_parent() if get_parent else {}
+
+    def _identify(self, cell_id: str | None, source: str) -> _Cell:
+        """Find the cell in the notebook: by id, else by step name, else by text."""
+        digest = text_digest(source)
+        order = self._session.order()
+        if cell_id and cell_id in order.place_of_cell:
+            return _Cell((cell_id, digest), source)
+        lines = source.splitlines(keepends=True)
+        index = find_header(source)
+        words = lines[index].split() if index is not None else []
+        step = words[1] if len(words) > 1 else ""
+        if not cell_id and step:
+            place = order.step_place(step)
+            known = order.cells[place].cell_id if place >= 0 else ""
+            return _Cell((known or f"step:{step}", digest), source)
+        if not cell_id:
+            same = [c.cell_id for c in order.cells if c.text_digest == digest]
+            cell_id = same[0] if len(same) == 1 else f"text:{digest}"
+        return _Cell((cell_id, digest), source)
+
+    # -- events -----------------------------------------------------------------
+
+    def pre_run_cell(self, info: ExecutionInfo) -> None:
+        """Note which cell is about to run; a cell inside a cell only nests."""
+        if self._cell is not None:
+            self._depth += 1
+            return
+        told = getattr(info, "cell_id", None)
+        cell_id = told or self._parent().get("metadata", {}).get("cellId")
+        self._cell = self._identify(cell_id, str(info.raw_cell))
+        self._is_step = False
+
+    def visit(self, tree: ast.Module) -> ast.Module:
+        """Decide over a parsed cell: its body, an empty module, or a refusal."""
+        options = _marker(tree)
+        try:
+            if options is None:
+                return self._visit_plain(tree)
+            return self._visit_step(options, tree)
+        except (NbresumeError, FencedError) as error:
+            raise rejected(error) from error
+        except InputRejected:
+            raise
+        except Exception as error:
+            # anything else would unregister this hook, and steps would run unseen
+            raise rejected(_internal(error)) from error
+
+    def _visit_plain(self, tree: ast.Module) -> ast.Module:
+        stepping = self._session.stepper.running is not None
+        if self._cell is not None and not stepping and not self._depth:
+            self._session.plain.begin(names_of(tree))
+        return tree
+
+    def _visit_step(self, options: str, tree: ast.Module) -> ast.Module:
+        header = parse_header(options)
+        cell = self._cell
+        if cell is None or self._depth or find_header(cell.source) is None:
+            refused = _misplaced(header.name)
+            self._refused_inside = refused if self._depth else None
+            raise refused
+        if threading.current_thread() is not threading.main_thread():
+            raise _in_subshell(header.name)
+        self._is_step = True
+        body = ast.Module(body=tree.body[1:], type_ignores=[])
+        names = names_of(body)
+        _refuse_results(header.name, names.reads)
+        began = self._session.stepper.begin(
+            StepCell(
+                header=header,
+                names=names,
+                code_version=code_version(body),
+                code=cell.source,
+                cell=cell.text,
+            )
+        )
+        if began is Began.RUNS:
+            return body
+        self._forget_results()
+        return ast.Module(body=[], type_ignores=[])
+
+    def _forget_results(self) -> None:
+        # a replayed cell has no result: `_` would be that of an earlier cell
+        for name in ("_", "__", "___"):
+            self._shell.user_ns.pop(name, None)
+
+    def post_run_cell(self, result: ExecutionResult | None) -> None:
+        """Commit before the reply; a commit that failed makes the reply an error."""
+        if self._depth:
+            self._depth -= 1
+            return
+        cell, self._cell = self._cell, None
+        refused, self._refused_inside = self._refused_inside, None
+        if refused is not None and result is not None and result.success:
+            # it was shown where it was raised; Run All must stop here too
+            result.error_in_exec = refused
+        if self._session.stepper.running is not None:
+            self._finish(result)
+        elif cell is not None and not self._is_step:
+            self._session.plain.end(cell.text)
+
+    def _finish(self, result: ExecutionResult | None) -> None:
+        raised = None
+        if result is not None:
+            raised = result.error_in_exec or result.error_before_exec
+        finished = result is not None and raised is None
+        try:
+            self._session.stepper.finish(raised, finished=finished)
+        except (NbresumeError, FencedError) as error:
+            self._fail(result, error)
+
+    def _fail(
+        self, result: ExecutionResult | None, error: NbresumeError | FencedError
+    ) -> None:
+        if result is not None:
+            result.error_in_exec = error
+        self._shell.showtraceback((type(error), error, None))
+
+
+def _marker(tree: ast.Module) -> str | None:
+    """Return the options behind ``%%step`` if the cell is a step."""
+    head = tree.body[0] if tree.body else None
+    match head:
+        case ast.Expr(
+            value=ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=text)])
+        ) if name == MARKER:
+            return str(text)
+    return None
+
+
+def _refuse_results(step: str, reads: frozenset[str]) -> None:
+    results = sorted(name for name in reads if _RESULTS.fullmatch(name))
+    if results:
+        raise RefusedError(
+            f"step {step} was not run",
+            because=f"it reads {', '.join(results)}, the result of another cell, which "
+            "no commit keeps",
+            remedy="Bind that result to a name in its cell and use the name here.",
+            step=step,
+        )
+
+
+def _misplaced(step: str) -> RefusedError:
+    return RefusedError(
+        f"step {step} was not run",
+        because="%%step stands in a cell that runs inside another cell, or silently",
+        remedy="Put %%step NAME on the first line of a cell of its own and run it.",
+        step=step,
+    )
+
+
+def _in_subshell(step: str) -> RefusedError:
+    return RefusedError(
+        f"step {step} was not run",
+        because="it was sent to a subshell, beside a cell that may be running",
+        remedy="Run it in the notebook's main shell.",
+        step=step,
+    )
+
+
+def _internal(error: Exception) -> RefusedError:
+    return RefusedError(
+        "the cell was not run",
+        because=f"nbresume itself failed: {type(error).__name__}: {error}",
+        remedy="Please report it with the steps that led here.",
+    )

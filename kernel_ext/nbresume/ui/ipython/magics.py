@@ -1,0 +1,137 @@
+"""`%load_ext nbresume`: joins one shell to the run of its notebook.
+
+Restores nothing and claims nothing; shows what is there.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nbresume.compose import place_of, settings_from_environment
+from nbresume.compose.graph import Session, open_session
+from nbresume.compose.system import (
+    ProcessLiveness,
+    RandomIds,
+    SavedNotebook,
+    SignalInterrupts,
+    SystemClock,
+)
+from nbresume.errors import NbresumeError, RefusedError
+from nbresume.run.ports import World
+from nbresume.settings import Settings
+from nbresume.ui.ipython.hooks import Hooks, rejected, strip_header
+from nbresume.ui.ipython.screen import ShellScreen
+from nbresume.ui.ipython.steps import Face, panel_of, run_line
+from nbresume.ui.widget import show_static
+
+_ATTRIBUTE = "_nbresume"
+_MAGICS = (("line", "steps"), ("cell", "step"), ("line", "%step"))
+
+
+@dataclass(slots=True)
+class Extension:
+    """What was put into a shell, so that it can be taken out again."""
+
+    session: Session
+    hooks: Hooks
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Install the steps of this notebook into a shell.
+
+    Raises
+    ------
+    RefusedError
+        The notebook's path is not known, or its store cannot be used.
+    """
+    if getattr(shell, _ATTRIBUTE, None) is not None:
+        return
+    settings = settings_from_environment()
+    session = _open(shell, settings)
+    extension = Extension(session, Hooks(shell, session))
+    setattr(shell, _ATTRIBUTE, extension)
+    _install(shell, extension)
+    extension.hooks.adopt_running_cell()
+    _greet(shell, session)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take the steps out of a shell; the store stays as it is."""
+    extension = getattr(shell, _ATTRIBUTE, None)
+    if extension is None:
+        return
+    setattr(shell, _ATTRIBUTE, None)
+    shell.input_transformer_manager.cleanup_transforms.remove(strip_header)
+    shell.ast_transformers.remove(extension.hooks)
+    shell.events.unregister("pre_run_cell", extension.hooks.pre_run_cell)
+    shell.events.unregister("post_run_cell", extension.hooks.post_run_cell)
+    for kind, name in _MAGICS:
+        shell.magics_manager.magics[kind].pop(name, None)
+
+
+def _open(shell: Any, settings: Settings) -> Session:
+    path = os.environ.get("JPY_SESSION_NAME", "")
+    if path:
+        path = str(Path(path).absolute())
+    if not path and not settings.run:
+        raise RefusedError(
+            "nbresume was not loaded",
+            because="this front end tells no notebook path, so the run is not known",
+            remedy="Name the run before you load: "
+            "import os; os.environ['NBRESUME_RUN'] = 'my-run'",
+        )
+    folder = Path(path).parent if path else Path.cwd()
+    world = World(
+        clock=SystemClock(),
+        ids=RandomIds(),
+        liveness=ProcessLiveness(),
+        notebook=SavedNotebook(path, Path(path).name if path else settings.run),
+        screen=ShellScreen(shell),
+        interrupts=SignalInterrupts(),
+    )
+    return open_session(shell.user_ns, world, place_of(folder, settings), settings)
+
+
+def _install(shell: Any, extension: Extension) -> None:
+    transforms = shell.input_transformer_manager.cleanup_transforms
+    names = [getattr(transform, "__name__", "") for transform in transforms]
+    # before IPython takes %%step for a cell magic of its own
+    at = names.index("cell_magic") if "cell_magic" in names else len(names)
+    transforms.insert(at, strip_header)
+    shell.ast_transformers.append(extension.hooks)
+    shell.events.register("pre_run_cell", extension.hooks.pre_run_cell)
+    shell.events.register("post_run_cell", extension.hooks.post_run_cell)
+
+    def steps(line: str) -> None:
+        """Show and steer the steps of this run."""
+        try:
+            run_line(line, extension.session)
+        except NbresumeError as error:
+            raise rejected(error) from error
+
+    shell.register_magic_function(steps, "line", "steps")
+    shell.register_magic_function(_step_elsewhere, "cell", "step")
+    # what IPython makes of a %%step line further down in a cell
+    shell.register_magic_function(_step_elsewhere, "line", "%step")
+
+
+def _step_elsewhere(line: str, _cell: str = "") -> None:
+    """Refuse a ``%%step`` that is not the first line of its cell."""
+    raise RefusedError(
+        f"step {line.split(maxsplit=1)[0] if line.split() else ''}".rstrip()
+        + " was not run",
+        because="%%step was called from inside a cell, a loop or another magic",
+        remedy="Put %%step NAME on the first line of a cell of its own.",
+    )
+
+
+def _greet(shell: Any, session: Session) -> None:
+    """Say what is there: with buttons where somebody can press them."""
+    view = Face(session).view()
+    if view.claim is None and not view.damaged:
+        return
+    if hasattr(shell, "kernel") and session.settings.attended:
+        panel_of(session).show()
+    else:
+        show_static(view)

@@ -1,0 +1,256 @@
+"""`%steps`: the run as a table, and the decisions that a person makes about it.
+
+Thin: click parses, one call into ``run``, ``text`` shows.
+"""
+
+import asyncio
+import shlex
+from collections.abc import Callable
+
+import click
+
+from nbresume.compose.graph import Session, names_set_by, open_session
+from nbresume.errors import UsageError
+from nbresume.model.records import How
+from nbresume.run.history import events
+from nbresume.run.recovery import Answer
+from nbresume.run.resume import Resumed, resume
+from nbresume.run.verify import prove, verify
+from nbresume.run.view import RunView, view_run
+from nbresume.ui import text
+from nbresume.ui.widget import OnMain, Panel
+
+_SETTLE = (How.RETRY.value, How.EVIDENCE.value, How.ABANDON.value)
+
+
+class Face:
+    """What the commands work on: the session of this kernel."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def view(self) -> RunView:
+        """Return the run as it stands now."""
+        session = self.session
+        session.journal.refresh()
+        return view_run(
+            session.journal.state,
+            session.order(),
+            session.parts.recovery,
+            session.parts.world,
+            run_id=session.journal.run_id,
+            alive=session.parts.claims.is_alive(),
+        )
+
+    def say(self, line: str) -> None:
+        """Tell the person one line."""
+        self.session.parts.world.screen.say(line)
+
+
+_face = click.make_pass_decorator(Face)
+
+
+@click.group(name="%steps", invoke_without_command=True, add_help_option=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the RunView as JSON.")
+@click.pass_context
+def steps(context: click.Context, *, as_json: bool) -> None:
+    """Show the steps of this run."""
+    if context.invoked_subcommand is None:
+        view = context.find_object(Face).view()  # type: ignore[union-attr]
+        click.echo(view.to_json().decode() if as_json else text.table(view))
+
+
+@steps.command("plan", add_help_option=False)
+@_face
+def _plan(face: Face) -> None:
+    """Say what Run All would do, and why."""
+    click.echo(text.plan(face.view()))
+
+
+@steps.command("resume", add_help_option=False)
+@click.option("--take-over", is_flag=True, help="Claim the run from another kernel.")
+@_face
+def _resume(face: Face, *, take_over: bool) -> None:
+    """Bind the state after the last committed step; say which cell is next."""
+    session = face.session
+    session.journal.refresh()
+    if take_over:
+        session.parts.claims.ensure(session.order(), take_over=True)
+        face.say("this kernel writes the run now")
+    click.echo(_told(resume(session.parts, session.order())))
+
+
+def _told(resumed: Resumed) -> str:
+    lines = [f"{resumed.names} names are restored"]
+    lines += [f"not restored: {name}" for name in resumed.missing]
+    if resumed.always:
+        lines.append("run again, they are --always: " + ", ".join(resumed.always))
+    where = f", resume point: step {resumed.resume_from}" if resumed.resume_from else ""
+    lines.append(f"next cell: {resumed.next_cell or 'none'}{where}")
+    return "\n".join(lines)
+
+
+@steps.command("rerun", add_help_option=False)
+@click.argument("name")
+@click.option("--because", default="", help="Why it may run again.")
+@click.option("--live", is_flag=True, help="From the values as they are now.")
+@_face
+def _rerun(face: Face, name: str, because: str, *, live: bool) -> None:
+    """Let a committed step run again when its cell is run."""
+    session = face.session
+    session.journal.refresh()
+    commit = session.journal.state.commit(name)
+    if commit is not None and commit.record.effects and not because:
+        raise UsageError(
+            f"step {name} is not unlocked",
+            because=f"it acts on the outside ({commit.record.effects[0]})",
+            remedy=f"Type %steps rerun {name} --because TEXT",
+        )
+    session.parts.recovery.rerun(name, because=because or "asked for", live=live)
+    how = " from the values as they are now" if live else ""
+    click.echo(f"step {name} will run when its cell is run{how}")
+
+
+@steps.command("resolve", add_help_option=False)
+@click.argument("name")
+@click.argument("how", type=click.Choice(_SETTLE))
+@click.option("--because", default="", help="The reason, kept on record.")
+@click.option("--kind", default="statement", help="receipt, query or statement.")
+@click.option("--reference", default="", help="What proves it (an id, a link).")
+@_face
+def _resolve(
+    face: Face, name: str, how: str, because: str, kind: str, reference: str
+) -> None:
+    """Settle a step that is ambiguous (in doubt)."""
+    answer = Answer(
+        How(how),
+        because,
+        kind=kind,
+        reference=reference,
+        names_not_kept=names_set_by(face.session.order(), name),
+    )
+    face.session.parts.recovery.resolve(name, answer)
+    click.echo(f"step {name} is settled: {how} ({because})")
+
+
+@steps.command("commit", add_help_option=False)
+@click.argument("name")
+@_face
+def _commit(face: Face, name: str) -> None:
+    """Commit the finished body of a step that RAN."""
+    record = face.session.stepper.commit_again(name)
+    click.echo(f"step {name} is committed as number {record.commit_number}")
+
+
+@steps.command("rename", add_help_option=False)
+@click.argument("old")
+@click.argument("new")
+@_face
+def _rename(face: Face, old: str, new: str) -> None:
+    """Carry a step's commits over to a new name."""
+    session = face.session
+    session.parts.recovery.rename(old, new)
+    click.echo(f"step {old} is called {new} now")
+
+
+@steps.command("history", add_help_option=False)
+@click.argument("name", default="")
+@click.option("--json", "as_json", is_flag=True, help="Print the events as JSON.")
+@_face
+def _history(face: Face, name: str, *, as_json: bool) -> None:
+    """Show what happened, when, by whom and why."""
+    found = events(face.session.journal.envelopes(), step=name)
+    click.echo(text.events_json(found) if as_json else text.events_table(found))
+
+
+@steps.command("verify", add_help_option=False)
+@click.argument("name", default="")
+@_face
+def _verify(face: Face, name: str) -> None:
+    """Print the proof that a step is committed, or walk over the whole run."""
+    face.session.journal.refresh()
+    if name:
+        click.echo(text.proof(prove(face.session.journal, name)))
+    else:
+        click.echo(text.report(verify(face.session.journal)))
+
+
+@steps.command("new", add_help_option=False)
+@_face
+def _new(face: Face) -> None:
+    """Start the next run of this notebook; the former one stays as it is."""
+    world = face.session.parts.world
+    fresh = open_session(
+        face.session.parts.live.namespace,
+        world,
+        face.session.store.place,
+        face.session.settings,
+        run_id=world.ids.run_id(),
+    )
+    fresh.parts.claims.ensure(fresh.order())
+    face.session.become(fresh)
+    click.echo(f"run {fresh.journal.run_id} begins; no step of it is committed")
+
+
+@steps.command("panel", add_help_option=False)
+@_face
+def _panel(face: Face) -> None:
+    """Show the run with buttons."""
+    panel_of(face.session).show()
+
+
+def panel_of(session: Session) -> Panel:
+    """Return the panel of a session; its buttons do what the commands do."""
+    face = Face(session)
+
+    def restore() -> str:
+        session.journal.refresh()
+        return _told(resume(session.parts, session.order()))
+
+    return Panel(
+        face.view,
+        {
+            "Restore": restore,
+            "Plan": lambda: text.plan(face.view()),
+            "History": lambda: text.events_table(events(session.journal.envelopes())),
+            "Verify": lambda: text.report(verify(session.journal)),
+        },
+        on_main=_on_main(),
+    )
+
+
+def _on_main() -> OnMain:
+    """Return what hands a function to the kernel's main thread."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return lambda act: act()
+    return lambda act: _hand_over(loop, act)
+
+
+def _hand_over(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
+    loop.call_soon_threadsafe(act)
+
+
+def run_line(line: str, session: Session) -> None:
+    """Run what stands behind ``%steps``.
+
+    Raises
+    ------
+    UsageError
+        The line cannot be understood.
+    """
+    try:
+        steps.main(
+            args=shlex.split(line),
+            prog_name="%steps",
+            standalone_mode=False,
+            obj=Face(session),
+        )
+    except (click.UsageError, ValueError) as error:
+        clicks = isinstance(error, click.UsageError)
+        told = error.format_message() if clicks else str(error)  # type: ignore[union-attr]
+        names = " | ".join(sorted(steps.commands))
+        raise UsageError(
+            f"%steps {line}".rstrip(), because=told, remedy=f"Type %steps {names}"
+        ) from error

@@ -1,0 +1,211 @@
+"""RunView → sentences, a text table, HTML: one wording for all faces."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from html import escape
+
+import msgspec
+
+from nbresume.model.states import State
+from nbresume.plan.planner import Verdict
+from nbresume.run.history import Event
+from nbresume.run.verify import Proof, Report
+from nbresume.run.view import RunView, StepView
+
+WORDS = {
+    State.NEW: "new",
+    State.RUNNING: "running",
+    State.RAN: "ran, not committed",
+    State.FAILED: "failed",
+    State.INTERRUPTED: "interrupted",
+    State.AMBIGUOUS: "ambiguous (in doubt)",
+    State.COMMITTED: "committed",
+    State.STALE: "stale",
+    State.ORPHANED: "cell is gone",
+    State.ABANDONED: "abandoned",
+    State.QUARANTINED: "damaged",
+}
+MARKS = {
+    State.COMMITTED: "✓",
+    State.STALE: "~",
+    State.AMBIGUOUS: "?",
+    State.FAILED: "✗",
+    State.INTERRUPTED: "!",
+    State.RUNNING: "▶",
+    State.RAN: "▷",
+    State.ABANDONED: "-",
+    State.ORPHANED: "-",
+    State.QUARANTINED: "!",
+    State.NEW: "·",
+}
+VERDICTS = {
+    Verdict.REPLAY: "replay",
+    Verdict.RERUN: "run",
+    Verdict.REFUSED: "refused",
+}
+_KIB = 1024.0
+
+
+def duration(seconds: float | None) -> str:
+    """Return a duration for people: ``3.2 s``, ``4 min 10 s``."""
+    if seconds is None:
+        return ""
+    if seconds < 0.0995:  # noqa: PLR2004 - below this, milliseconds say more
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 99.95:  # noqa: PLR2004 - above this, minutes say more
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+def size(count: int) -> str:
+    """Return a size for people: ``512 B``, ``3.4 MB``."""
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < _KIB or unit == "GB":
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= _KIB
+    raise AssertionError
+
+
+def at(moment: datetime | None) -> str:
+    """Return a time in the reader's own zone."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S") if moment else ""
+
+
+def notes(step: StepView) -> str:
+    """Return what has to be said about a step, in one line."""
+    parts = list(step.reasons)
+    if step.not_kept:
+        parts.append("without " + ", ".join(sorted(step.not_kept)))
+    if step.remedy:
+        parts.append(f"type {step.remedy}")
+    return "; ".join(parts)
+
+
+def headline(view: RunView) -> str:
+    """Return the sentence that every face begins with."""
+    text = f"nbresume: {view.headline}"
+    if not view.trusted:
+        text += " (not trusted: written under another key; type nbresume trust)"
+    return text
+
+
+_COLUMNS = ("", "step", "state", "took", "committed", "size", "notes")
+
+
+def _row(step: StepView, *, resume_from: str) -> tuple[str, ...]:
+    mark = "→" if step.name == resume_from else MARKS[step.state]
+    return (
+        mark,
+        step.name,
+        WORDS[step.state],
+        duration(step.duration_s),
+        at(step.committed_at),
+        size(step.payload_bytes) if step.revision >= 0 else "",
+        notes(step),
+    )
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = (
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+    return "\n".join(lines)
+
+
+def table(view: RunView) -> str:
+    """Return the run as a text table under its headline."""
+    lines = [headline(view)]
+    if view.steps:
+        rows = [_row(step, resume_from=view.resume_from) for step in view.steps]
+        lines.append(_columns([_COLUMNS, *rows]))
+    lines += _footnotes(view)
+    return "\n".join(lines)
+
+
+def _footnotes(view: RunView) -> list[str]:
+    lines = []
+    if view.damaged:
+        revisions = ", ".join(str(revision) for revision in view.damaged)
+        lines.append(f"damaged records: {revisions}; type nbresume verify")
+    claim = view.claim
+    if claim is not None and claim.alive and not claim.mine:
+        lines.append(f"another kernel (pid {claim.pid} on {claim.host}) holds the run")
+    return lines
+
+
+def plan(view: RunView) -> str:
+    """Return what Run All would do: REPLAY, RERUN or REFUSED, and why."""
+    rows = [("plan", "step", "took", "why")]
+    rows += [
+        (step.plan.value, step.name, duration(step.duration_s), notes(step))
+        for step in view.steps
+        if step.place >= 0
+    ]
+    return f"{headline(view)}\n{_columns(rows)}"
+
+
+_TABLE = "border-collapse:collapse;font-size:90%;line-height:1.5"
+_CELL = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"
+_SHORT = f"{_CELL};white-space:nowrap"
+
+
+def html(view: RunView) -> str:
+    """Return the run as an HTML table that needs no script and no style sheet."""
+    head = "".join(f"<th style='{_CELL}'>{escape(c)}</th>" for c in _COLUMNS)
+    body = []
+    for step in view.steps:
+        *short, told = _row(step, resume_from=view.resume_from)
+        tds = "".join(f"<td style='{_SHORT}'>{escape(c)}</td>" for c in short)
+        body.append(f"<tr>{tds}<td style='{_CELL}'>{escape(told)}</td></tr>")
+    notes_html = "".join(f"<div>{escape(line)}</div>" for line in _footnotes(view))
+    return (
+        f"<div><b>{escape(headline(view))}</b></div>"
+        f"<table style='{_TABLE}'><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(body)}</tbody></table>{notes_html}"
+    )
+
+
+def events_table(found: list[Event]) -> str:
+    """Return the audit trail as a text table."""
+    rows = [("rev", "when", "step", "what", "by")]
+    rows += [
+        (str(e.revision), at(e.at), e.step, _what(e), e.actor or f"epoch {e.epoch}")
+        for e in found
+    ]
+    return _columns(rows)
+
+
+def _what(event: Event) -> str:
+    if event.duration_s is None:
+        return event.text
+    return f"{event.text} after {duration(event.duration_s)}"
+
+
+def events_json(found: list[Event]) -> str:
+    """Return the audit trail as JSON."""
+    return msgspec.json.encode(found, order="sorted").decode()
+
+
+def proof(proved: Proof) -> str:
+    """Return the proof that a step is committed."""
+    return (
+        f"step {proved.step} is committed\n"
+        f"  record    revision {proved.revision}, sha256 {proved.digest}\n"
+        f"  signed    by key {proved.key_id}, {proved.writer}, {proved.at}\n"
+        f"  payloads  {proved.payloads}, {size(proved.payload_bytes)}, "
+        "every digest checked"
+    )
+
+
+def report(walked: Report) -> str:
+    """Return what a walk over a run found."""
+    lines = [
+        f"{walked.records} records, {walked.payloads} payloads, "
+        f"{size(walked.payload_bytes)}: "
+        + ("every digest holds" if not walked.problems else "DAMAGED")
+    ]
+    return "\n".join([*lines, *walked.problems])
