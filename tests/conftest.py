@@ -1,5 +1,6 @@
 """What all tests share: a user's data folder of their own."""
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -17,3 +18,13 @@ def data_folder(tmp_path_factory):
     for name in [name for name in os.environ if name.startswith("NBRESUME_")]:
         del os.environ[name]
     return folder
+
+
+OPTIONAL = ("polars", "torch")
+"""Libraries that a user may have and the project does not install."""
+
+
+def pytest_report_header() -> str:
+    """Say aloud which optional libraries are missing: their cases do not run."""
+    missing = [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
+    return f"not run here, not installed: {', '.join(missing) or 'nothing'}"

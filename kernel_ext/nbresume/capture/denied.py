@@ -117,6 +117,34 @@ def reason(value: Any) -> str | None:
     return known or None
 
 
+_SINKS = frozenset({_DATABASE, _SOCKET, _THREAD, _PROCESS, _SHOWN, _KERNEL, _HELD})
+"""Reasons of values that reading does not move on: connections, not cursors."""
+_CURSORS = ("Cursor", "cursor", "HTTPResponse")
+
+
+def moves_when_read(value: Any) -> bool:
+    """Tell whether using a value may move it on without a trace (a generator, a file).
+
+    A connection or a file that is only written to stays what it is; everything that
+    is not known to stay counts as moved.
+    """
+    because = reason(value)
+    if because is None:
+        return True
+    if type(value).__name__.endswith(_CURSORS):
+        return True
+    if because == _FILE:
+        return _is_readable(value)
+    return because not in _SINKS
+
+
+def _is_readable(file: Any) -> bool:
+    try:
+        return not file.closed and bool(file.readable())
+    except Exception:  # noqa: BLE001 - a half-made handle may raise anything
+        return False
+
+
 def refuse(value: Any) -> None:
     """Return if nothing is known against keeping the value.
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from nbresume.capture.atoms import importable, is_atom
+from nbresume.capture import denied
+from nbresume.capture.atoms import importable, is_atom, type_name
 from nbresume.capture.canonical import Look, look
 from nbresume.capture.touched import functions_names, is_users, sharing
 from nbresume.capture.units import Identities
@@ -125,9 +126,18 @@ class Live:
         if seen.digest is not None:
             return VALUE + seen.digest
         if not entry.version.startswith(OPAQUE):
-            # the same object stays equal to itself, and to nothing else
-            entry.version = f"{OPAQUE}{type(entry.value).__name__}:{self._new_nonce()}"
+            entry.version = f"{OPAQUE}{type_name(entry.value)}:{self._maker(entry)}"
         return entry.version
+
+    def _maker(self, entry: Entry) -> str:
+        """Return who made an opaque value.
+
+        A connection of the same type made by the same cell counts as the same one;
+        any other value that cannot be compared equals only itself.
+        """
+        if denied.reason(entry.value) is None:
+            return self._new_nonce()
+        return entry.cell or entry.step
 
     def callees(self, name: str) -> frozenset[str]:
         """Return the global names that code reachable from the value may use."""
@@ -174,7 +184,12 @@ class Live:
             if not self._stands(name, entry) or entry is None or entry.seen is None:
                 continue
             now = look(entry.value, self.namespace)
-            if now.digest != entry.seen.digest:
+            if now.digest is None:
+                # whether it changed cannot be seen, so it did
+                moved = denied.moves_when_read(entry.value)
+            else:
+                moved = now.digest != entry.seen.digest
+            if moved:
                 changed.add(name)
             entry.seen = now
         if changed:

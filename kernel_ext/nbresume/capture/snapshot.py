@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbresume.capture.atoms import importable, is_atom
+from nbresume.capture.atoms import importable, is_atom, type_name
 from nbresume.capture.denied import is_closed_file
 from nbresume.capture.live import OPAQUE, Live, Made
 from nbresume.capture.pickling import Dumped, dump, dump_atoms
@@ -158,7 +158,7 @@ class Snapshot:
         for name in sorted(names & self._live.users().keys()):
             value = self._live.namespace[name]
             version = self._live.version(name)
-            kind = _type_name(value)
+            kind = type_name(value)
             if isinstance(value, types.ModuleType):
                 source, target = Source.MODULE, value.__name__
             elif is_atom(value):
@@ -368,13 +368,6 @@ def _reached_data(object_id: str, units: Mapping[str, Unit]) -> set[str]:
 
 def _is_data(value: Any) -> bool:
     return not isinstance(value, type | types.FunctionType | types.ModuleType)
-
-
-def _type_name(value: Any) -> str:
-    kind = type(value)
-    if kind.__module__ in ("builtins", "__main__"):
-        return kind.__qualname__
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _describe(value: Any) -> tuple[list[int] | None, str]:

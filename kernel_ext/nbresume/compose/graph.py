@@ -38,7 +38,14 @@ from nbresume.store.layout import open_layout
 from nbresume.store.local import open_local
 from nbresume.store.objects import Objects
 from nbresume.store.port import Backend
-from nbresume.store.trust import Link, Trust, load_key, load_pins, save_pin
+from nbresume.store.trust import (
+    Link,
+    Trust,
+    key_of_store,
+    load_key,
+    load_pins,
+    save_pin,
+)
 
 _RUN = re.compile(r"[0-9a-f]{16}")
 
@@ -102,7 +109,8 @@ def open_store(place: Place, *, create: bool) -> OpenStore:
     else:
         key = _key_or_none(place)
     pins = load_pins(place.pins_file(layout.store_id))
-    return OpenStore(backend, layout.store_id, Trust(key, pins=pins), place)
+    trust = Trust(key_of_store(key, layout.store_id), pins=pins)
+    return OpenStore(backend, layout.store_id, trust, place)
 
 
 def _key_or_none(place: Place) -> bytes:

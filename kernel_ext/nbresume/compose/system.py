@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -163,10 +164,14 @@ class SavedNotebook:
 
 def _with_ids(cells: list[Cell]) -> list[Cell]:
     """Give cells of old formats an id: their step name, else their text."""
-    named = []
+    named: list[Cell] = []
+    twins = Counter[str]()
     for cell in cells:
         cell_id = cell.cell_id
-        if not cell_id:
-            cell_id = f"step:{cell.step}" if cell.step else f"text:{cell.text_digest}"
-        named.append(replace(cell, cell_id=cell_id))
+        if not cell_id and cell.step:
+            cell_id = f"step:{cell.step}"
+            twins[cell_id] += 1
+            # two cells with one name are two cells: the second one is refused
+            cell_id += f"#{twins[cell_id]}" if twins[cell_id] > 1 else ""
+        named.append(replace(cell, cell_id=cell_id or f"text:{cell.text_digest}"))
     return named

@@ -10,7 +10,7 @@ from nbresume.capture.live import Entry, Live, Made
 from nbresume.capture.touched import is_users
 from nbresume.errors import NotCommitted, OutOfPosition
 from nbresume.model.records import Committed, Intent
-from nbresume.model.states import RunState
+from nbresume.model.states import Commit, RunState
 from nbresume.plan.key import Cues
 from nbresume.plan.names import names_in_strings
 from nbresume.run.ports import World
@@ -24,6 +24,7 @@ from nbresume.run.position import (
     Order,
     Wanted,
     decide,
+    lost,
 )
 from nbresume.run.restore import Restorer
 from nbresume.run.standing import Brought, Standing
@@ -54,7 +55,8 @@ class Inputs:
         after = _after(standing, state)
         moved: dict[str, str] = {}
         refused: dict[str, str] = {}
-        inputs = self._bring_all(standing, moved, refused)
+        unkept: dict[str, Commit] = {}
+        inputs = self._bring_all(standing, moved, refused, unkept)
         if refused:
             raise _out_of_position(standing.step, refused)
         if moved:
@@ -62,17 +64,27 @@ class Inputs:
             self._world.screen.say(
                 f"step {standing.step} starts from its position: {told}"
             )
-        versions = {name: self._live.version(name) for name in sorted(inputs)}
+        versions = {
+            name: lost(unkept[name].record)
+            if name in unkept
+            else self._live.version(name)
+            for name in sorted(inputs | unkept.keys())
+        }
         cues = Cues(
             code_version=standing.code_version,
             inputs=versions,
             aliases=self._aliases(standing, inputs),
             after=after,
         )
-        return Brought(standing, versions, cues, self._own(standing) - inputs)
+        own = self._own(standing) - inputs
+        return Brought(standing, versions, cues, own, unkept)
 
     def _bring_all(
-        self, standing: Standing, moved: dict[str, str], refused: dict[str, str]
+        self,
+        standing: Standing,
+        moved: dict[str, str],
+        refused: dict[str, str],
+        unkept: dict[str, Commit],
     ) -> set[str]:
         read = _read_names(standing)
         commit = standing.commit
@@ -85,7 +97,7 @@ class Inputs:
             if name in seen or not is_users(name):
                 continue
             seen.add(name)
-            decision = self._bring_one(name, standing)
+            decision = self._bring_one(name, standing, unkept)
             if decision.action is Action.REFUSE:
                 refused[name] = decision.why
             elif decision.why:
@@ -97,15 +109,43 @@ class Inputs:
                 todo += sorted(callees)
         return inputs
 
-    def _bring_one(self, name: str, standing: Standing) -> Decision:
+    def _bring_one(
+        self, name: str, standing: Standing, unkept: dict[str, Commit]
+    ) -> Decision:
         intent = self._last_intent(standing)
         demand = standing.positions.demand(name, standing.n, intent)
         now = self.now(name, standing.order)
         if standing.live:
             return Decision(Action.KEEP)
         decision = decide(standing.n, demand, now, forced=standing.forced)
-        self._do(name, decision, demand, intent)
+        if decision.action is Action.UNBIND and not standing.forced:
+            decision = self._spare_used_up(name, standing, decision)
+        commit = demand.commit
+        if decision.action is Action.BIND and commit and name in commit.record.not_kept:
+            # enough for a replay; a run is refused by `check_kept`
+            self._live.unset(name)
+            unkept[name] = commit
+        else:
+            self._do(name, decision, demand, intent)
         return decision
+
+    def _spare_used_up(
+        self, name: str, standing: Standing, decision: Decision
+    ) -> Decision:
+        """Refuse to remove a plain cell's value that a step changed and cannot keep.
+
+        Nothing could bring it back: not even its former state is stored.
+        """
+        entry = self._live.find(name)
+        if entry is None or entry.kept:
+            return decision
+        maker = standing.positions.commit_of(entry.step)
+        if maker is None or name not in maker.record.in_place:
+            return decision
+        return Decision(
+            Action.REFUSE,
+            f"cannot be kept and step {entry.step} has used it: run its cell again",
+        )
 
     def _do(
         self, name: str, decision: Decision, demand: Demand, intent: Intent | None
@@ -187,6 +227,17 @@ class Inputs:
             return False
         return entry.made is Made.ATTEMPT or entry.version != demand.version
 
+    def check_kept(self, brought: Brought) -> None:
+        """Pass if every input of a step that is about to run has a value.
+
+        Raises
+        ------
+        NotKeptRefusal
+            A commit above could not keep one.
+        """
+        for name, commit in brought.unkept.items():
+            self._restorer.bind(name, commit)
+
     def check_worn(self, brought: Brought) -> None:
         """Note the use of values that cannot be kept, and refuse worn ones.
 
@@ -199,7 +250,7 @@ class Inputs:
             The value was used by this step or one below it.
         """
         standing = brought.standing
-        for name in brought.inputs:
+        for name in brought.inputs.keys() - brought.unkept.keys():
             entry = self._live.entry(name)
             if entry.kept or entry.made is not Made.COMMITTED:
                 continue

@@ -8,13 +8,14 @@ somebody decided something, which is applied before the next try.
 import logging
 from collections.abc import Iterable, Sequence
 
-from nbresume.errors import ConflictError, Damaged, FencedError, KeyMissing
+from nbresume.errors import ConflictError, Damaged, FencedError, KeyMissing, NotTrusted
 from nbresume.model.codec import decode, payload_of, record_of
 from nbresume.model.envelope import Envelope
 from nbresume.model.records import (
     Claim,
     Committed,
     FoldRef,
+    MadeCurrent,
     Quarantined,
     Record,
     Resolution,
@@ -56,6 +57,8 @@ class Journal:
         self._tail_bytes = 0
         """Weight of the records after the newest fold."""
         self._told: set[int] = set()
+        self._inspects = False
+        """Decisions are read without being vouched for: nothing may be loaded."""
 
     # -- reading ----------------------------------------------------------------
 
@@ -75,6 +78,7 @@ class Journal:
         SchemaError
             A record is of a format that this release cannot read.
         """
+        self._inspects = inspect
         newest = self._chain.newest()
         links: list[Link] = []
         revision = -1 if newest is None else newest
@@ -143,7 +147,18 @@ class Journal:
             )
             if isinstance(record, Committed) and record.fold is not None:
                 self._note_fold(record.fold)
+            if isinstance(record, MadeCurrent):
+                self._recall(record)
         self._tail_bytes += link.size
+
+    def _recall(self, record: MadeCurrent) -> None:
+        """Put a commit that counts again back into the state if it was trimmed."""
+        history = self.state.step(record.step)
+        if history is None or record.commit in history.commits:
+            return
+        commit = self.commit_at(record.commit)
+        if commit is not None:
+            history.commits[record.commit] = commit
 
     def _follows(self, envelope: Envelope) -> bool:
         # behind a damaged record the link cannot be checked; its own MAC was
@@ -279,12 +294,28 @@ class Journal:
         return link.revision
 
     def commit_at(self, revision: int) -> Commit | None:
-        """Return an older commit that is not in the folded state any more."""
-        link = self._trust.vouch([self._chain.read(revision)])[0]
+        """Return an older commit that is not in the folded state any more.
+
+        Raises
+        ------
+        NotTrusted
+            The records were written under another key and are not pinned.
+        """
+        link = self._vouched_at(revision)
         record = record_of(link.envelope) if link.envelope else None
         if link.envelope is None or not isinstance(record, Committed):
             return None
         return Commit(revision=revision, at=link.envelope.updated_at, record=record)
+
+    def _vouched_at(self, revision: int) -> Link:
+        link = self._chain.read(revision)
+        try:
+            return self._vouched([link], inspect=self._inspects)[0]
+        except NotTrusted:
+            # a foreign record counts if what hangs on it, up to the head, is ours
+            newest = self._chain.newest() or revision
+            later = [self._chain.read(r) for r in range(revision + 1, newest + 1)]
+            return self._trust.vouch([link, *later])[0]
 
     def envelopes(self) -> list[Link]:
         """Return the whole chain from revision 0, vouched for."""

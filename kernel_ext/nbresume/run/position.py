@@ -217,6 +217,10 @@ class Positions:
         self._state = state
         self._order = order
 
+    def commit_of(self, step: str) -> Commit | None:
+        """Return the commit of a step that counts, wherever it stands."""
+        return self._state.commit(step)
+
     def commits_above(self, n: int) -> list[tuple[int, Commit]]:
         """Return (place, commit) of the committed steps above `n`, nearest first."""
         found = [

@@ -227,10 +227,15 @@ class Restorer:
 
     # -- replay -----------------------------------------------------------------
 
-    def replay(self, commit: Commit) -> None:
-        """Bind what a step made, delete what it deleted, show what it showed.
+    def replay(self, commit: Commit) -> list[str]:
+        """Bind what a step made, delete what it deleted, drop what it could not keep.
 
         Writes nothing. All values are rebuilt before the first name is bound.
+
+        Returns
+        -------
+        list of str
+            What it could not keep, each with its reason.
 
         Raises
         ------
@@ -249,7 +254,7 @@ class Restorer:
             self._set(name, self._live.namespace[name], record)
         for name in record.deleted:
             self._live.unset(name)
-        self._drop_not_kept(commit)
+        return self._drop_not_kept(commit)
 
     def outputs(self, record: Committed) -> list[Shown]:
         """Return what the step showed.
@@ -318,7 +323,7 @@ class Restorer:
                     f"step {record.step} imported {module}, which is not here: {error}"
                 )
 
-    def _drop_not_kept(self, commit: Commit) -> None:
+    def _drop_not_kept(self, commit: Commit) -> list[str]:
         record = commit.record
         gone = []
         for name, reason in record.not_kept.items():
@@ -328,10 +333,7 @@ class Restorer:
             self._live.unset(name)
             if reason != CLOSED_FILE:
                 gone.append(f"{name} ({reason})")
-        if gone:
-            self._world.screen.say(
-                f"step {record.step} could not keep {', '.join(gone)}"
-            )
+        return gone
 
     def import_names(self, names: Iterable[tuple[str, str]]) -> list[str]:
         """Bind modules and imports; return those that could not be imported."""

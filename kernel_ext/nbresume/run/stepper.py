@@ -124,8 +124,10 @@ class Stepper:
         if not reason:
             return Began.REPLAYED
         parts.recovery.check_above(standing)
+        parts.inputs.check_kept(brought)
         parts.inputs.check_worn(brought)
         parts.inputs.clear_own(brought)
+        self._tell_rerun(standing, reason)
         self._open(brought, passage, reason)
         self._code = cell.code
         parts.world.screen.start()
@@ -205,11 +207,15 @@ class Stepper:
         elif self._make_current(brought):
             return ""
         self._refuse_locked(commit, reasons[0])
-        self._parts.world.screen.say(
-            f"step {standing.step} runs again: {reasons[0]} "
-            f"(last time {commit.record.duration_s:.1f} s)"
-        )
         return reasons[0]
+
+    def _tell_rerun(self, standing: Standing, reason: str) -> None:
+        commit = standing.commit
+        if commit is not None and not standing.header.always:
+            self._parts.world.screen.say(
+                f"step {standing.step} runs again: {reason} "
+                f"(last time {commit.record.duration_s:.1f} s)"
+            )
 
     def _refuse_locked(self, commit: Commit, reason: str) -> None:
         record = commit.record
@@ -233,12 +239,16 @@ class Stepper:
             return damage
         try:
             outputs = parts.restorer.outputs(record)
-            parts.restorer.replay(commit)
+            gone = parts.restorer.replay(commit)
         except NbresumeError as error:
             parts.world.screen.say(f"step {record.step} is damaged: {error}")
             return str(error)
         parts.commits.check_published(commit.revision, record)
         parts.world.screen.say(self._restored(commit))
+        if gone:
+            parts.world.screen.say(
+                f"step {record.step} could not keep {', '.join(gone)}"
+            )
         parts.world.screen.show(outputs)
         return ""
 
@@ -266,6 +276,7 @@ class Stepper:
         if commit is None or parts.restorer.damage(commit.record):
             return False
         parts.claims.ensure(standing.order)
+        standing.history.commits[revision] = commit
         parts.journal.append(
             MadeCurrent(
                 step=standing.step,
@@ -273,7 +284,6 @@ class Stepper:
                 actor=parts.world.liveness.actor(),
             )
         )
-        standing.history.commits[revision] = commit
         if self._replay(commit):
             return False
         parts.world.screen.say(
@@ -341,30 +351,44 @@ class Stepper:
         running, parts = self._running, self._parts
         if running is None:
             return
-        running.outputs = parts.world.screen.stop()
         self._running = None
-        changes = parts.commits.changes(running)
-        if not finished:
-            parts.commits.fail(running, changes, error)
-            return
-        self._commit(Ran(running, changes, self._code))
+        running.outputs = parts.world.screen.stop()
+        try:
+            ran = self._end(running, held=finished)
+        except KeyboardInterrupt as interrupt:
+            if finished:
+                raise _not_committed(running.intent.step, interrupt) from interrupt
+            raise
+        if finished:
+            self._commit(ran)
+        else:
+            parts.commits.fail(running, ran.changes, error)
+
+    def _end(self, running: Running, *, held: bool) -> Ran:
+        """Return what the body did; hold it from here on if it ran to its end.
+
+        An interrupt waits until the looks are taken: half of them would hide what
+        the body changed in place.
+        """
+        let_through = self._parts.world.interrupts.defer()
+        try:
+            changes = self._parts.commits.changes(running)
+            ran = Ran(running, changes, self._code)
+            self._ran = ran if held else None
+        finally:
+            let_through()
+        return ran
 
     def _commit(self, ran: Ran) -> Committed:
-        parts, step = self._parts, ran.running.intent.step
+        parts = self._parts
         try:
             record = parts.commits.commit(ran.running, ran.changes, code=ran.code)
         except FencedError:
             raise
         except (Exception, KeyboardInterrupt) as error:
             # whatever went wrong, the finished body is not lost: the step is RAN
-            self._ran = ran
             parts.snapshot.forget()
-            raise CaptureError(
-                f"step {step} RAN but is not committed",
-                because=f"{type(error).__name__}: {error}",
-                remedy=f"Type %steps commit {step}, or run it again",
-                step=step,
-            ) from error
+            raise _not_committed(ran.running.intent.step, error) from error
         self._ran = None
         return record
 
@@ -411,5 +435,14 @@ def _other_name(step: str, record: Committed) -> LockedStep:
         f"outside ({record.effects[0]})",
         remedy=f"If it is the same work, type %steps rename {record.step} {step}; if "
         f"it is a new step, type %steps rerun {step} --because TEXT",
+        step=step,
+    )
+
+
+def _not_committed(step: str, error: BaseException) -> CaptureError:
+    return CaptureError(
+        f"step {step} RAN but is not committed",
+        because=f"{type(error).__name__}: {error}".rstrip(": "),
+        remedy=f"Type %steps commit {step}, or run it again",
         step=step,
     )

@@ -103,6 +103,15 @@ class Trust:
         return hmac.new(self._key, signed, hashlib.sha256).hexdigest()
 
 
+def key_of_store(key: bytes, store_id: str) -> bytes:
+    """Return the user's key for one store.
+
+    A record copied from another store of the same user does not verify here, even if
+    the checkpoint id and the revision are the same.
+    """
+    return hmac.new(key, f"nbresume store {store_id}".encode(), hashlib.sha256).digest()
+
+
 def load_key(path: Path, *, create: Callable[[], bytes] | None) -> bytes:
     """Return the user's key; it is made and kept durably at first use.
 

@@ -20,9 +20,10 @@ from nbresume.capture.live import CellText
 from nbresume.compose.graph import Session
 from nbresume.errors import FencedError, NbresumeError, RefusedError
 from nbresume.plan.code_version import code_version
-from nbresume.plan.header import MARKER, find_header, parse_header
+from nbresume.plan.header import MARKER, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import text_digest
+from nbresume.run.position import Order
 from nbresume.run.stepper import Began, StepCell
 
 _RESULTS = re.compile(r"_{1,3}|_\d+|_i{1,3}|_i\d+|Out|_oh|In|_ih")
@@ -80,6 +81,8 @@ class Hooks:
         self._cell: _Cell | None = None
         self._is_step = False
         self._depth = 0
+        self._broken: Exception | None = None
+        """Why the running cell could not be told from others; nothing may run then."""
         self._refused_inside: RefusedError | None = None
         """A step that a cell of this cell would have been: `%%capture` swallows it."""
 
@@ -100,19 +103,13 @@ class Hooks:
         """Find the cell in the notebook: by id, else by step name, else by text."""
         digest = text_digest(source)
         order = self._session.order()
-        if cell_id and cell_id in order.place_of_cell:
-            return _Cell((cell_id, digest), source)
-        lines = source.splitlines(keepends=True)
-        index = find_header(source)
-        words = lines[index].split() if index is not None else []
-        step = words[1] if len(words) > 1 else ""
-        if not cell_id and step:
-            place = order.step_place(step)
-            known = order.cells[place].cell_id if place >= 0 else ""
-            return _Cell((known or f"step:{step}", digest), source)
-        if not cell_id:
-            same = [c.cell_id for c in order.cells if c.text_digest == digest]
-            cell_id = same[0] if len(same) == 1 else f"text:{digest}"
+        if not cell_id or cell_id not in order.place_of_cell:
+            step = step_name_of(source)
+            saved = _saved_as(order, step, digest)
+            # a file older than nbformat 4.5 has no ids; front ends make up some
+            if not cell_id or saved.startswith(("step:", "text:")):
+                made_up = f"step:{step}" if step else f"text:{digest}"
+                cell_id = saved or made_up
         return _Cell((cell_id, digest), source)
 
     # -- events -----------------------------------------------------------------
@@ -123,13 +120,19 @@ class Hooks:
             self._depth += 1
             return
         told = getattr(info, "cell_id", None)
-        cell_id = told or self._parent().get("metadata", {}).get("cellId")
-        self._cell = self._identify(cell_id, str(info.raw_cell))
         self._is_step = False
+        try:
+            cell_id = told or self._parent().get("metadata", {}).get("cellId")
+            self._cell = self._identify(cell_id, str(info.raw_cell))
+        except Exception as error:  # noqa: BLE001 - IPython would swallow it; `visit` can stop the cell
+            self._broken = error
 
     def visit(self, tree: ast.Module) -> ast.Module:
         """Decide over a parsed cell: its body, an empty module, or a refusal."""
         options = _marker(tree)
+        broken, self._broken = self._broken, None
+        if broken is not None:
+            raise rejected(_internal(broken)) from broken
         try:
             if options is None:
                 return self._visit_plain(tree)
@@ -190,27 +193,37 @@ class Hooks:
         if refused is not None and result is not None and result.success:
             # it was shown where it was raised; Run All must stop here too
             result.error_in_exec = refused
-        if self._session.stepper.running is not None:
-            self._finish(result)
-        elif cell is not None and not self._is_step:
-            self._session.plain.end(cell.text)
+        try:
+            if self._session.stepper.running is not None:
+                self._finish(result)
+            elif cell is not None and not self._is_step:
+                self._session.plain.end(cell.text)
+        except (NbresumeError, FencedError, KeyboardInterrupt) as error:
+            self._fail(result, error)
+        except Exception as error:  # noqa: BLE001 - IPython would swallow it and reply ok
+            self._fail(result, _internal(error))
 
     def _finish(self, result: ExecutionResult | None) -> None:
         raised = None
         if result is not None:
             raised = result.error_in_exec or result.error_before_exec
         finished = result is not None and raised is None
-        try:
-            self._session.stepper.finish(raised, finished=finished)
-        except (NbresumeError, FencedError) as error:
-            self._fail(result, error)
+        self._session.stepper.finish(raised, finished=finished)
 
-    def _fail(
-        self, result: ExecutionResult | None, error: NbresumeError | FencedError
-    ) -> None:
+    def _fail(self, result: ExecutionResult | None, error: BaseException) -> None:
         if result is not None:
             result.error_in_exec = error
         self._shell.showtraceback((type(error), error, None))
+
+
+def _saved_as(order: Order, step: str | None, digest: str) -> str:
+    """Return the id under which notebook order has a cell; "" if it is not sure."""
+    if step:
+        named = [c for c in order.cells if c.step == step]
+        equal = [c for c in named if c.text_digest == digest]
+        return next((c.cell_id for c in (*equal, *named)), "")
+    same = [c.cell_id for c in order.cells if c.text_digest == digest]
+    return same[0] if len(same) == 1 else ""
 
 
 def _marker(tree: ast.Module) -> str | None:
