@@ -67,7 +67,9 @@ class Flow:
             self._follow(place)
             if place in self.assigned:
                 return
-            place = self._place(name, len(self._scopes) - 1)
+            # Python looks a name of the class body up among the globals next: the
+            # locals of a function around the class are passed over
+            place = name
         if place is not None:
             self._follow(place)
 

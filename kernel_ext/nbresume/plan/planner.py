@@ -1,12 +1,13 @@
-"""The plan of a step: what would happen to it now, and why.
+"""The verdicts of a plan, and how durations are spoken of.
 
-The rule: a plan is a value that every face shows alike. Which verdict holds is decided
-where versions and state are known, in ``run``.
+The rule: every face says them alike. Which verdict holds is decided where versions
+and state are known, in ``run``.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+_TENTH_S = 0.0995
+"""Below this, milliseconds say more."""
 _MINUTE_S = 60
 _HOUR_MIN = 60
 
@@ -22,38 +23,10 @@ class Verdict(StrEnum):
     """Nothing happens until somebody decides."""
 
 
-_WORDS = {
-    Verdict.REPLAY: ("is replayed", "nothing that it depends on has changed"),
-    Verdict.RERUN: ("runs", "it is not committed"),
-    Verdict.REFUSED: ("is refused", "no reason was given"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A verdict for one step, with its reasons."""
-
-    step: str
-    verdict: Verdict
-    reasons: tuple[str, ...] = ()
-    """Most important first; empty where the verdict says it all."""
-    last_duration_s: float | None = None
-    """How long the last commit took; None if there is none."""
-
-    @property
-    def sentence(self) -> str:
-        """One line for people: the verdict, its first reason, the last duration."""
-        verb, default = _WORDS[self.verdict]
-        first, *others = self.reasons or (default,)
-        more = f" (and {len(others)} more)" if others else ""
-        took = ""
-        if self.last_duration_s is not None and self.verdict is Verdict.RERUN:
-            took = f"; the last time it took {_spoken(self.last_duration_s)}"
-        # reasons quote what the user wrote, and that may have several lines
-        return " ".join(f"{self.step} {verb}: {first}{more}{took}".split())
-
-
-def _spoken(duration_s: float) -> str:
+def spoken(duration_s: float) -> str:
+    """Return a duration for people: ``12 ms``, ``3.2 s``, ``4 min 10 s``."""
+    if duration_s < _TENTH_S:
+        return f"{duration_s * 1000:.0f} ms"
     if round(duration_s, 1) < _MINUTE_S:
         return f"{duration_s:.1f} s"
     minutes, seconds = divmod(round(duration_s), _MINUTE_S)

@@ -14,7 +14,9 @@ from nbresume.plan.code_version import code_version, parse, printed
 
 def version(code):
     """Return the code version of a text."""
-    return code_version(ast.parse(code))
+    tree = parse(code)
+    assert tree is not None
+    return code_version(tree)
 
 
 SAME = [

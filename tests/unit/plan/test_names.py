@@ -149,6 +149,9 @@ READS = {
     "@dataclass\nclass A:\n  n: T = 0": "dataclass T",
     "@register\nclass A:\n  def m(self): return x": "register x",
     "class A:\n  if c: x = 1\n  y = x": "c x",
+    # a class body passes the locals of a function around it over
+    "def f():\n  x = 1\n  class A: x = x\nf()": "x",
+    "def f():\n  x = 1\n  class A: y = x\nf()": "",
     "class A:\n  @property\n  def m(self): return x": "property",
     # f-strings
     "f'{x!r:>{w}}'": "x w",
