@@ -84,7 +84,7 @@ class _Told(BaseException):
         self.ids = ids
         """The step, run, revision, key … concerned."""
         text = f"{refused}: {because}" if because else refused
-        super().__init__(f"{text}. {remedy}" if remedy else text)
+        super().__init__(f"{text.rstrip('.')}. {remedy}" if remedy else text)
 
     def _render_traceback_(self) -> list[str]:
         # IPython asks an exception for its own rendering: the frames of nbresume

@@ -74,6 +74,8 @@ class Live:
         self.identities = Identities()
         self.gone: dict[str, CellText] = {}
         """Name → the plain cell that deleted it."""
+        self._unset: set[str] = set()
+        """Names removed here while a plain cell ran: not its doing."""
         self._entries: dict[str, Entry] = {}
         self._new_nonce = new_nonce
 
@@ -132,12 +134,13 @@ class Live:
     def _maker(self, entry: Entry) -> str:
         """Return who made an opaque value.
 
-        A connection of the same type made by the same cell counts as the same one;
-        any other value that cannot be compared equals only itself.
+        A connection of the same type made by the same text of the same plain cell
+        counts as the same one; all else that cannot be compared equals only itself.
         """
-        if denied.reason(entry.value) is None:
+        if denied.reason(entry.value) is None or not entry.cells:
             return self._new_nonce()
-        return entry.cell or entry.step
+        cell_id, digest = entry.cells[-1]
+        return f"{cell_id}@{digest}"
 
     def callees(self, name: str) -> frozenset[str]:
         """Return the global names that code reachable from the value may use."""
@@ -219,7 +222,8 @@ class Live:
 
     def unset(self, name: str) -> None:
         """Remove the name."""
-        self.namespace.pop(name, None)
+        if self.namespace.pop(name, None) is not None:
+            self._unset.add(name)
         self._entries.pop(name, None)
 
     def note_plain(
@@ -230,12 +234,21 @@ class Live:
             self._mark_changed(name, cell)
         users = self.users()
         for name, value in users.items():
-            if name not in before or before[name] is not value:
+            same = name in before and before[name] is value
+            if not same and not self._was_set(name, value):
                 self._entries[name] = Entry(value, Made.AMBIENT, cells=(cell,))
                 self.gone.pop(name, None)
-        for name in before.keys() - users.keys():
+        for name in before.keys() - users.keys() - self._unset:
             self._entries.pop(name, None)
             self.gone[name] = cell
+        self._unset.clear()
+
+    def _was_set(self, name: str, value: Any) -> bool:
+        """Say whether a value was bound by `set`: `%steps resume` in a plain cell."""
+        entry = self._entries.get(name)
+        if entry is None or entry.value is not value:
+            return False
+        return entry.made is not Made.AMBIENT or bool(entry.cells)
 
     def _mark_changed(self, name: str, cell: CellText) -> None:
         entry = self._entries[name]

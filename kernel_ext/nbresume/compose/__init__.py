@@ -8,6 +8,7 @@ from jupyter_core.paths import jupyter_data_dir
 
 from nbresume.compose.graph import OpenStore, Place, open_store
 from nbresume.compose.system import RandomIds, SystemClock
+from nbresume.errors import UsageError
 from nbresume.settings import MIB, Settings
 from nbresume.store.checkpoints import CheckpointStore
 
@@ -20,7 +21,13 @@ __all__ = [
 
 
 def settings_from_environment() -> Settings:
-    """Return the settings as ``NBRESUME_*`` variables give them, else the defaults."""
+    """Return the settings as ``NBRESUME_*`` variables give them, else the defaults.
+
+    Raises
+    ------
+    UsageError
+        A variable has a value that cannot be understood.
+    """
     env = os.environ
     default = Settings()
     return Settings(
@@ -36,8 +43,16 @@ def settings_from_environment() -> Settings:
 
 
 def _mib(variable: str, default: int) -> int:
-    text = os.environ.get(variable, "")
-    return int(text) * MIB if text.isdigit() else default
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit()):
+        raise UsageError(
+            f"{variable}={text}",
+            because="a whole number of megabytes is expected",
+            remedy=f"Set for example {variable}=256, or leave it unset.",
+        )
+    return int(text) * MIB
 
 
 def data_folder() -> Path:

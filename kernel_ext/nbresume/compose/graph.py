@@ -3,6 +3,7 @@
 The rule: the only place that names backends and joins parts.
 """
 
+import ast
 import hashlib
 import re
 import secrets
@@ -24,13 +25,16 @@ from nbresume.run.commits import Commits
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
+from nbresume.run.parts import Parts
 from nbresume.run.plain import PlainCells
 from nbresume.run.ports import World
 from nbresume.run.position import Order
+from nbresume.run.process import ProcessStates
+from nbresume.run.publishing import Publisher
 from nbresume.run.recovery import Recovery
 from nbresume.run.restore import Restorer
 from nbresume.run.runs import Claimed, Runs, choose_run
-from nbresume.run.stepper import Parts, Stepper
+from nbresume.run.stepper import Stepper
 from nbresume.run.view import RunView, view_run
 from nbresume.settings import Settings
 from nbresume.store.chain import Chain
@@ -144,14 +148,23 @@ def order_of(world: World, journal: Journal) -> Order:
         )
         for h in histories
     ]
-    return Order.of(found, "the order in which steps first ran")
+    source = "the order in which steps first ran"
+    return Order.of(found, source, knows_plain=False)
 
 
 def names_set_by(order: Order, step: str) -> list[str]:
-    """Return the names that a step's cell may set, by the saved notebook."""
+    """Return the names of values that a step's cell may set, by the saved notebook."""
     place = order.step_place(step)
     tree = parse(body_of(order.cells[place].source)) if place >= 0 else None
-    return sorted(names_of(tree).stores) if tree is not None else []
+    if tree is None:
+        return []
+    imported = {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    return sorted(names_of(tree).stores - imported)
 
 
 @dataclass(slots=True)
@@ -291,14 +304,18 @@ def _join(
     live = Live(namespace, new_nonce=world.ids.nonce)
     live.identities.next_object = journal.state.next_object
     restorer = Restorer(live, journal.objects, world)
+    process = ProcessStates(world, read=restorer.process)
     snapshot = Snapshot(live, is_stored=restorer.places.__contains__)
     claims = Claims(journal, world)
+    publisher = Publisher(journal, restorer, world)
     commits = Commits(
         live,
         snapshot,
         restorer,
         journal,
         world,
+        process,
+        publisher,
         max_step_bytes=settings.max_step_bytes,
     )
     intents = Intents(
@@ -307,6 +324,7 @@ def _join(
         restorer,
         journal,
         world,
+        process,
         ambient_limit_bytes=settings.ambient_limit_bytes,
     )
     steppers: list[Stepper] = []
@@ -321,9 +339,11 @@ def _join(
         live=live,
         snapshot=snapshot,
         restorer=restorer,
-        inputs=Inputs(live, restorer, world),
+        inputs=Inputs(live, restorer, world, process),
+        process=process,
         intents=intents,
         commits=commits,
+        publisher=publisher,
         claims=claims,
         recovery=recovery,
         journal=journal,
@@ -331,7 +351,7 @@ def _join(
     )
     steppers.append(Stepper(parts, order=lambda: order_of(world, journal)))
     claims.after_claim(lambda: _after_claim(store, parts))
-    return Session(steppers[0], parts, PlainCells(live), store, settings)
+    return Session(steppers[0], parts, PlainCells(live, process), store, settings)
 
 
 def _after_claim(store: OpenStore, parts: Parts) -> None:
@@ -345,4 +365,4 @@ def _after_claim(store: OpenStore, parts: Parts) -> None:
         store.runs().note(noted)
     live = parts.live.identities
     live.next_object = max(live.next_object, journal.state.next_object)
-    parts.commits.publish_again()
+    parts.publisher.publish_again()

@@ -12,7 +12,13 @@ import msgspec
 PACK = "pack"
 
 
-class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Part(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
     pass
 
 
@@ -84,6 +90,8 @@ class Manifest(_Part, frozen=True, kw_only=True):
     """Digest → place, of everything that the names need."""
     atoms: str = ""
     """Digest of the pickle of {name: atom}."""
+    process: str = ""
+    """Digest of the pickle of {name: process state}."""
     displays: str = ""
     """Digest of the JSON of the cell's outputs."""
     code: str = ""

@@ -12,14 +12,26 @@ from typing import ClassVar
 import msgspec
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Record(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
     """What the payload of an envelope is decoded to."""
 
     KIND: ClassVar[str] = ""
     SCHEMA: ClassVar[int] = 1
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Value(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
     """A part of a record."""
 
 
@@ -75,7 +87,7 @@ class Claim(Record, frozen=True, kw_only=True):
     """A person chose to take over although the former writer may be alive."""
 
 
-class Usage(Value, frozen=True, kw_only=True):
+class Usage(Value, frozen=True, kw_only=True, omit_defaults=False):
     """What the run has cost; no counter ever decreases."""
 
     attempts: int = 0
@@ -121,7 +133,7 @@ class Intent(Record, frozen=True, kw_only=True):
     ambient: dict[str, Ambient]
     ambient_manifests: list[ManifestRef]
     deleted_ambient: dict[str, list[tuple[str, str]]] = {}
-    """Inputs that plain cells deleted: name → (cell id, digest of its text)."""
+    """Names of commits above that plain cells had deleted: name → those cells."""
     modules: dict[str, str] = {}
     """Modules and imports that plain cells bound: name → what to import."""
     options: Options
@@ -152,6 +164,14 @@ class Output(Value, frozen=True, kw_only=True):
     """Global names that functions reached by its value may use."""
 
 
+class ProcessChange(Value, frozen=True, kw_only=True):
+    """A process state that a step changed (`capture.process` names them)."""
+
+    version: str
+    gone: bool = False
+    """It was removed: a variable of the environment."""
+
+
 class Committed(Record, frozen=True, kw_only=True):
     """The step is done: this record is the commit."""
 
@@ -174,6 +194,10 @@ class Committed(Record, frozen=True, kw_only=True):
     in_place: list[str]
     not_kept: dict[str, str]
     """Name → reason. Good in the kernel that made it, nowhere else."""
+    process: dict[str, ProcessChange] = {}
+    """Process state that the step changed: generators, variables, options."""
+    process_in: dict[str, str] = {}
+    """Process state that the result depends on and that something above made."""
     imports: list[str]
     """Modules to import again on replay: an import acts on the process."""
     effects: list[str]

@@ -127,6 +127,8 @@ class Attempt(msgspec.Struct, kw_only=True):
     epoch: int
     at: datetime
     intent: Intent
+    by: str = ""
+    """The kernel that ran it, in words: another one may hold the claim by now."""
     outcome: Outcome = Outcome.OPEN
     failed: Failed | None = None
     resolution: Resolution | None = None
@@ -259,7 +261,14 @@ class RunState(msgspec.Struct, kw_only=True):
     def _intend(self, intent: Intent, revision: int, epoch: int, at: datetime) -> None:
         history = self._history(intent.step, revision)
         history.attempts += 1
-        history.attempt = Attempt(revision=revision, epoch=epoch, at=at, intent=intent)
+        writer = self.claim.writer if self.claim else None
+        history.attempt = Attempt(
+            revision=revision,
+            epoch=epoch,
+            at=at,
+            intent=intent,
+            by=f"pid {writer.pid} on {writer.host}" if writer else "",
+        )
         self.next_object = max(self.next_object, intent.next_object)
         self.modules |= intent.modules
         for name, ambient in intent.ambient.items():
@@ -344,7 +353,8 @@ def _trim(history: StepHistory) -> None:
     keep = {*newest, history.current}
     history.commits = {r: c for r, c in history.commits.items() if r in keep}
     while len(history.keys) > KEPT_KEYS:
-        del history.keys[next(iter(history.keys))]
+        # by revision: a folded state is written with sorted keys
+        del history.keys[min(history.keys, key=history.keys.__getitem__)]
 
 
 def _committed_by_evidence(

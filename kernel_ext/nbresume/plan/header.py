@@ -1,8 +1,7 @@
 """The ``%%step`` line: where it stands in a cell and what it says.
 
 The rule: a header is understood as a whole or refused with what to type instead;
-nothing is printed and nothing exits. The front end replaces the line by `MARKER`,
-the stepper reads the `Header`.
+nothing is printed and nothing exits.
 """
 
 import argparse
@@ -13,8 +12,6 @@ from typing import NoReturn
 from nbresume.errors import BadName, UsageError
 from nbresume.model.ids import StepName, parse_step_name
 
-MARKER = "__nbresume_step__"
-"""What the input transformer calls in place of the ``%%step`` line."""
 MAGIC = "%%step"
 USAGE = (
     "%%step NAME [--effects|--pure] [--always] [--retry] [--reads PATH] [--after A,B]"

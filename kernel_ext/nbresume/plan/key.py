@@ -25,13 +25,16 @@ class Cues:
     """Input → other names that share an object with it. Sharing has no direction."""
     after: Mapping[str, str] = field(default_factory=dict)
     """Step named by ``--after`` → key of its commit."""
+    process: Mapping[str, str] = field(default_factory=dict)
+    """Process state (``rng:numpy``) that something above made → version."""
 
 
 def key_of(cues: Cues) -> str:
     """Return the digest of the cues."""
     return cue_digest(
         canonical(
-            {
+            ({"process": dict(cues.process)} if cues.process else {})
+            | {
                 "after": dict(cues.after),
                 "aliases": sorted(_pairs(cues)),
                 "code": cues.code_version,
@@ -49,6 +52,7 @@ def differences(committed: Cues, today: Cues) -> list[str]:
         *(["its code changed"] if code else []),
         *_moved(committed.inputs, today.inputs, _input_moved),
         *(f"{a} and {b} no longer share an object (or now do)" for a, b in pairs),
+        *_moved(committed.process, today.process, _process_moved),
         *_moved(committed.after, today.after, _after_moved),
     ]
 
@@ -82,6 +86,10 @@ def _input_moved(name: str, then: str | None, now: str | None) -> str:
     if now.startswith(OPAQUE):
         return f"cannot compare {name}"
     return f"{name} changed"
+
+
+def _process_moved(name: str, _then: str | None, _now: str | None) -> str:
+    return f"the process state {name} changed"
 
 
 def _after_moved(name: str, then: str | None, now: str | None) -> str:

@@ -25,6 +25,7 @@ class Offer(StrEnum):
     IDLE = "another kernel holds it and is idle"
     BUSY = "another kernel holds it and runs a step"
     UNKNOWN = "another kernel holds it and cannot be asked from here"
+    FENCED = "another kernel took it from this one"
 
 
 class Claims:
@@ -53,6 +54,8 @@ class Claims:
         alive = self.is_alive()
         if alive is False:
             return Offer.FREE
+        if self._journal.was_fenced:
+            return Offer.FENCED
         if alive is None:
             return Offer.UNKNOWN
         return Offer.BUSY if self._open_attempt() else Offer.IDLE
@@ -92,7 +95,7 @@ class Claims:
         offer = self.offer()
         if offer is Offer.MINE:
             return
-        if offer in (Offer.BUSY, Offer.UNKNOWN) and not take_over:
+        if offer in (Offer.BUSY, Offer.UNKNOWN, Offer.FENCED) and not take_over:
             raise self._taken(offer)
         former = self._journal.state.claim
         if offer is not Offer.FREE and former is not None:
@@ -130,7 +133,9 @@ class Claims:
         who = f"pid {claim.writer.pid} on {claim.writer.host}" if claim else "nobody"
         attempt = self._open_attempt()
         doing = f" and is running step {attempt.intent.step}" if attempt else ""
-        if offer is Offer.UNKNOWN:
+        if offer is Offer.FENCED:
+            because = f"fenced: another kernel ({who}) took it from this one{doing}"
+        elif offer is Offer.UNKNOWN:
             because = f"another kernel ({who}) holds it and cannot be asked from here"
         else:
             because = f"another kernel ({who}) holds it{doing}"

@@ -4,26 +4,31 @@ The rule: the record is appended after every byte that it names is durable, and 
 append is the commit point. Everything before it can fail; then the step is RAN.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
 from nbresume.capture.canonical import look
 from nbresume.capture.live import Entry, Live, Made
 from nbresume.capture.outputs import encode as encode_outputs
+from nbresume.capture.pickling import dump_atoms
 from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
 from nbresume.capture.touched import is_users
 from nbresume.errors import CaptureError, RefusedError
 from nbresume.model.codec import canonical
-from nbresume.model.manifest import Manifest
 from nbresume.model.records import Committed, Failed, FoldRef
+from nbresume.plan.key import key_of
 from nbresume.run.intents import Running
 from nbresume.run.journal import Journal
-from nbresume.run.packing import Packed, commit_attributes, pack
+from nbresume.run.packing import Packed, pack
 from nbresume.run.ports import World
 from nbresume.run.position import lost
+from nbresume.run.process import ProcessStates, inputs_among, recorded
+from nbresume.run.publishing import Publisher
 from nbresume.run.restore import Restorer
 from nbresume.run.sameness import keep_object_ids
 from nbresume.store.objects import Draft
@@ -39,6 +44,10 @@ class Changes:
     deleted: frozenset[str]
     digests: Mapping[str, str | None]
     """Name → digest of the value that the body left."""
+    process: Mapping[str, Any]
+    """Process state that the body changed."""
+    process_lost: Mapping[str, str]
+    """Process state that it changed and that cannot be kept → reason."""
     ended_at: datetime
     duration_s: float
     cpu_s: float
@@ -54,6 +63,8 @@ class Commits:
         restorer: Restorer,
         journal: Journal,
         world: World,
+        process: ProcessStates,
+        publisher: Publisher,
         *,
         max_step_bytes: int,
     ) -> None:
@@ -62,10 +73,10 @@ class Commits:
         self._restorer = restorer
         self._journal = journal
         self._world = world
+        self._process = process
+        self._publisher = publisher
         self._max_step_bytes = max_step_bytes
         self._tries: dict[str, int] = {}
-        self._unpublished: dict[int, Committed] = {}
-        """Commits whose published metadata was found missing or damaged."""
 
     # -- what the body did ------------------------------------------------------
 
@@ -74,7 +85,10 @@ class Commits:
         ended = self._world.clock
         duration_s = ended.monotonic_s() - running.started_s
         cpu_s = ended.cpu_s() - running.started_cpu_s
-        names, before = running.brought.standing.names, running.before
+        standing = running.brought.standing
+        states, states_lost = self._process.changes(running.process, standing)
+        self._process.note(states, standing.step, committed=False)
+        names, before = standing.names, running.before
         users = self._live.users()
         touched = frozenset(users) if names.wild else running.touched
         same = {n for n, v in users.items() if n in before and before[n] is v}
@@ -94,6 +108,8 @@ class Commits:
             in_place=in_place,
             deleted=deleted,
             digests=digests,
+            process=states,
+            process_lost=states_lost,
             ended_at=ended.now(),
             duration_s=duration_s,
             cpu_s=cpu_s,
@@ -172,6 +188,7 @@ class Commits:
             group=group,
             objects=self._journal.objects,
             known=self._restorer.places,
+            process=_stored_states(changes),
             displays=encode_outputs(running.outputs) if running.outputs else b"",
             code=code.encode(),
         )
@@ -180,13 +197,30 @@ class Commits:
         draft.write()
         let_through = self._world.interrupts.defer()
         try:
-            self._journal.append(record, attempt=running.intent.attempt)
+            revision = self._journal.append(record, attempt=running.intent.attempt)
             self._restorer.learn(packed.ref, packed.manifest)
-            self._publish(record, packed.manifest)
+            self._publisher.publish(revision, record, packed.manifest)
+            self._settle(record, changes)
         finally:
             let_through()
-        self._settle(record, changes)
         return record
+
+    def find(self, running: Running, changes: Changes) -> Committed | None:
+        """Return this attempt's commit if its record reached the chain after all.
+
+        A device may fail after it has done its work.
+        """
+        self._journal.refresh()
+        commit = self._journal.state.commit(running.intent.step)
+        if commit is None or commit.record.attempt != running.intent.attempt:
+            return None
+        try:
+            self.check_untouched(running, changes)
+        except RefusedError:
+            # the names have moved on: the next step brings them to their positions
+            return commit.record
+        self._settle(commit.record, changes)
+        return commit.record
 
     def _free_group(self, attempt: str) -> str:
         """Return a group name that no earlier try to commit this attempt has used.
@@ -213,7 +247,7 @@ class Commits:
             because=f"it left {total >> 20} MB, max_step_bytes is "
             f"{self._max_step_bytes >> 20} MB; largest: {told}",
             remedy="Delete what is not needed (del NAME) in the step, "
-            "or raise NBRESUME_MAX_STEP_BYTES.",
+            "or raise NBRESUME_MAX_STEP_MB.",
             step=step,
         )
 
@@ -258,15 +292,18 @@ class Commits:
         draft: Draft,
         fold: FoldRef | None,
     ) -> Committed:
-        intent = running.intent
+        intent, brought = running.intent, running.brought
         history = self._journal.state.step(intent.step)
+        process_in = self._process.versions(
+            inputs_among(changes.process), brought.standing
+        )
         return Committed(
             step=intent.step,
             attempt=intent.attempt,
             cell_id=intent.cell_id,
             commit_number=(history.commit_number if history else 0) + 1,
             code_version=intent.code_version,
-            key=intent.key,
+            key=key_of(dataclasses.replace(brought.cues, process=process_in)),
             idempotency_key=intent.idempotency_key,
             inputs=intent.inputs,
             aliases=intent.aliases,
@@ -275,6 +312,8 @@ class Commits:
             deleted=sorted(changes.deleted),
             in_place=sorted(changes.in_place),
             not_kept=captured.not_kept,
+            process=recorded(changes.process)[0],
+            process_in=process_in,
             imports=_absolute(running.brought.standing.names.imports),
             effects=["it declared --effects"] if intent.options.effects else [],
             manifest=packed.ref,
@@ -288,40 +327,6 @@ class Commits:
         )
 
     # -- after the commit point -------------------------------------------------
-
-    def _publish(self, record: Committed, manifest: Manifest) -> None:
-        attributes = commit_attributes(record, manifest)
-        self._journal.objects.publish(record.manifest.group, attributes)
-
-    def check_published(self, revision: int, record: Committed) -> None:
-        """Tell when a commit's zarr metadata is damaged; the next claim mends it."""
-        if not record.manifest.group or revision in self._unpublished:
-            return
-        manifest = self._restorer.manifest(record.manifest)
-        attributes = commit_attributes(record, manifest)
-        if not self._journal.objects.is_published(record.manifest.group, attributes):
-            self._unpublished[revision] = record
-            self._world.screen.say(
-                f"the zarr metadata of step {record.step} is damaged or missing; its "
-                "values are whole, and the next claim writes it again"
-            )
-
-    def publish_again(self) -> None:
-        """Redo what a crash may have left between a commit and its publication."""
-        newest = [
-            commit
-            for history in self._journal.state.steps.values()
-            for commit in history.commits.values()
-            if commit.record.manifest.group
-        ]
-        if newest:
-            last = max(newest, key=lambda commit: commit.revision)
-            self._unpublished.setdefault(last.revision, last.record)
-        for revision, record in list(self._unpublished.items()):
-            if not self._restorer.damage(record):
-                manifest = self._restorer.manifest(record.manifest)
-                self._publish(record, manifest)
-            del self._unpublished[revision]
 
     def _settle(self, record: Committed, changes: Changes) -> None:
         """Give the names their committed versions; tell what was not kept."""
@@ -337,13 +342,20 @@ class Commits:
                 settled.version, settled.kept = lost(record), False
             settled.seen = entry.seen
             self._live.set(name, settled)
+        self._process.note(changes.process, record.step, committed=True)
         told = {n: r for n, r in record.not_kept.items() if r != CLOSED_FILE}
+        told |= changes.process_lost
         if told:
             names = ", ".join(f"{name} ({why})" for name, why in told.items())
             self._world.screen.say(
                 f"step {record.step} is committed without {names}; a step marked "
                 "--always makes such values anew"
             )
+
+
+def _stored_states(changes: Changes) -> bytes:
+    states = recorded(changes.process)[1]
+    return dump_atoms(states) if states else b""
 
 
 def _absolute(modules: frozenset[str]) -> list[str]:

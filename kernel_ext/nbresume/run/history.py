@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from nbresume.errors import SchemaError
+from nbresume.errors import Damaged, SchemaError
 from nbresume.model.codec import record_of
 from nbresume.model.records import (
     Claim,
@@ -58,7 +58,7 @@ def _event(link: Link) -> Event:
         )
     try:
         record: RunRecord | None = record_of(envelope)
-    except SchemaError:
+    except (SchemaError, Damaged):
         record = None
     return Event(
         revision=link.revision,

@@ -4,15 +4,16 @@ The rule: to the fixed point: once a name is brought, the global names of every
 function that its value reaches are inputs too, each brought before it is looked at.
 """
 
+import re
 from collections.abc import Iterable
 
-from nbresume.capture.live import Entry, Live, Made
+from nbresume.capture.live import CellText, Entry, Live, Made
 from nbresume.capture.touched import is_users
 from nbresume.errors import NotCommitted, OutOfPosition
 from nbresume.model.records import Committed, Intent
 from nbresume.model.states import Commit, RunState
 from nbresume.plan.key import Cues
-from nbresume.plan.names import names_in_strings
+from nbresume.plan.names import Names, names_in_strings
 from nbresume.run.ports import World
 from nbresume.run.position import (
     NOWHERE,
@@ -26,6 +27,7 @@ from nbresume.run.position import (
     decide,
     lost,
 )
+from nbresume.run.process import ProcessStates
 from nbresume.run.restore import Restorer
 from nbresume.run.standing import Brought, Standing
 
@@ -33,10 +35,13 @@ from nbresume.run.standing import Brought, Standing
 class Inputs:
     """Brings names to positions in one kernel."""
 
-    def __init__(self, live: Live, restorer: Restorer, world: World) -> None:
+    def __init__(
+        self, live: Live, restorer: Restorer, world: World, process: ProcessStates
+    ) -> None:
         self._live = live
         self._restorer = restorer
         self._world = world
+        self._process = process
         self._users_of_lost: dict[int, set[str]] = {}
         """id() of a value that cannot be kept → steps that used it."""
 
@@ -53,6 +58,7 @@ class Inputs:
             A step named by ``--after`` is not committed.
         """
         after = _after(standing, state)
+        self._process.bring(standing)
         moved: dict[str, str] = {}
         refused: dict[str, str] = {}
         unkept: dict[str, Commit] = {}
@@ -75,9 +81,11 @@ class Inputs:
             inputs=versions,
             aliases=self._aliases(standing, inputs),
             after=after,
+            process=self._process.inputs(standing),
         )
         own = self._own(standing) - inputs
-        return Brought(standing, versions, cues, own, unkept)
+        gone = self._gone(standing)
+        return Brought(standing, versions, cues, own, gone, unkept)
 
     def _bring_all(
         self,
@@ -108,6 +116,15 @@ class Inputs:
                 read |= callees
                 todo += sorted(callees)
         return inputs
+
+    def _gone(self, standing: Standing) -> dict[str, CellText]:
+        """Return the demanded names that a plain cell has deleted since."""
+        return {
+            name: cell
+            for name, cell in self._live.gone.items()
+            if name not in self._live.namespace
+            and standing.positions.demand(name, standing.n).wanted is Wanted.VALUE
+        }
 
     def _bring_one(
         self, name: str, standing: Standing, unkept: dict[str, Commit]
@@ -294,7 +311,16 @@ def _read_names(standing: Standing) -> set[str]:
         # eval, exec, globals(): the names in its strings count as read
         words = (w for text in names.strings for w in _words(text))
         read |= set(words)
-    return read | names_in_strings(names.strings)
+    return read | _named_in_strings(names)
+
+
+def _named_in_strings(names: Names) -> set[str]:
+    """Return names that texts of a cell (queries) may refer to.
+
+    One that the cell surely assigns is its own, unless a query asks for it: ``@name``.
+    """
+    asked = {word for text in names.strings for word in re.findall(r"@(\w+)", text)}
+    return names_in_strings(names.strings) - (names.surely_stores - asked)
 
 
 def _words(text: str) -> list[str]:
@@ -345,6 +371,7 @@ def committed_cues(record: Committed) -> Cues:
         inputs=record.inputs,
         aliases={name: tuple(names) for name, names in record.aliases.items()},
         after=record.after,
+        process=record.process_in,
     )
 
 

@@ -19,6 +19,7 @@ from nbresume.run.journal import Journal
 from nbresume.run.packing import Packed, ambient_attributes, pack
 from nbresume.run.ports import World
 from nbresume.run.position import Demand
+from nbresume.run.process import Baseline, ProcessStates
 from nbresume.run.recovery import Passage
 from nbresume.run.restore import Restorer
 from nbresume.run.standing import Brought
@@ -37,6 +38,8 @@ class Running:
     before: dict[str, Any]
     """The user's names and objects when the body started."""
     touched: frozenset[str]
+    process: Baseline
+    """Process state when the body started."""
     started_at: datetime
     started_s: float
     started_cpu_s: float
@@ -62,6 +65,7 @@ class Intents:
         restorer: Restorer,
         journal: Journal,
         world: World,
+        process: ProcessStates,
         *,
         ambient_limit_bytes: int,
     ) -> None:
@@ -70,6 +74,7 @@ class Intents:
         self._restorer = restorer
         self._journal = journal
         self._world = world
+        self._process = process
         self._ambient_limit_bytes = ambient_limit_bytes
         self._unkept: dict[str, int] = {}
         """Ambient name → id() of a value that could not be kept."""
@@ -96,6 +101,7 @@ class Intents:
             inputs=brought.inputs,
             ambient=stored.ambient,
             ambient_manifests=stored.manifests,
+            deleted_ambient={name: [cell] for name, cell in brought.gone.items()},
             modules=self._new_modules(),
             options=_options(standing.header),
             key=brought.key,
@@ -115,6 +121,7 @@ class Intents:
             revision=revision,
             before=self._live.users(),
             touched=touched,
+            process=self._process.begin(),
             started_at=self._world.clock.now(),
             started_s=self._world.clock.monotonic_s(),
             started_cpu_s=self._world.clock.cpu_s(),

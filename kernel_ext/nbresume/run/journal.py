@@ -49,6 +49,8 @@ class Journal:
         self.objects = objects
         self.state = RunState()
         self.fold: FoldRef | None = None
+        self.was_fenced = False
+        """An append of this process was refused: it goes on only by a take-over."""
         self._chain = chain
         self._trust = trust
         self._world = world
@@ -83,15 +85,19 @@ class Journal:
         links: list[Link] = []
         revision = -1 if newest is None else newest
         while revision >= 0:
-            try:
-                links.append(self._chain.read(revision))
-            except KeyMissing:
-                links.append(Link(revision=revision, digest="", size=0, envelope=None))
+            links.append(self._read(revision))
             if self._start_from_fold(links, inspect=inspect):
                 return
             revision -= 1
         self.state, self.fold, self._tail_bytes = RunState(), None, 0
         self._apply_all(self._vouched(links[::-1], inspect=inspect))
+
+    def _read(self, revision: int) -> Link:
+        """Return the record as it lies there; a missing one counts as damaged."""
+        try:
+            return self._chain.read(revision)
+        except KeyMissing:
+            return Link(revision=revision, digest="", size=0, envelope=None)
 
     def _vouched(self, links: Sequence[Link], *, inspect: bool) -> list[Link]:
         return list(links) if inspect else self._trust.vouch(links)
@@ -113,9 +119,7 @@ class Journal:
         except Damaged:
             _log.warning("fold at revision %d is damaged; reading on", fold.revision)
             return False
-        between = [
-            self._chain.read(r) for r in range(fold.revision + 1, links[-1].revision)
-        ]
+        between = [self._read(r) for r in range(fold.revision + 1, links[-1].revision)]
         self.state = decode(data, RunState, name=f"fold {fold.revision}")
         self.fold, self._tail_bytes = fold, 0
         self._apply_all(self._vouched([*between, *links[::-1]], inspect=inspect))
@@ -235,8 +239,9 @@ class Journal:
             Another kernel appended at the same moment: read, and decide anew.
         """
         revision = self._append(record, self.state.epoch + 1)
+        self.was_fenced = False
         for damaged in list(self.state.damaged):
-            found = self._chain.read(damaged).digest
+            found = self._read(damaged).digest
             self.append(Quarantined(revision=damaged, found_digest=found))
         return revision
 
@@ -250,6 +255,7 @@ class Journal:
         """
         if self.is_claimant:
             return
+        self.was_fenced = True
         claim = self.state.claim
         who = f"pid {claim.writer.pid} on {claim.writer.host}" if claim else "nobody"
         raise FencedError(
@@ -308,13 +314,13 @@ class Journal:
         return Commit(revision=revision, at=link.envelope.updated_at, record=record)
 
     def _vouched_at(self, revision: int) -> Link:
-        link = self._chain.read(revision)
+        link = self._read(revision)
         try:
             return self._vouched([link], inspect=self._inspects)[0]
         except NotTrusted:
             # a foreign record counts if what hangs on it, up to the head, is ours
             newest = self._chain.newest() or revision
-            later = [self._chain.read(r) for r in range(revision + 1, newest + 1)]
+            later = [self._read(r) for r in range(revision + 1, newest + 1)]
             return self._trust.vouch([link, *later])[0]
 
     def envelopes(self) -> list[Link]:
@@ -322,4 +328,4 @@ class Journal:
         newest = self._chain.newest()
         if newest is None:
             return []
-        return self._trust.vouch([self._chain.read(r) for r in range(newest + 1)])
+        return self._trust.vouch([self._read(r) for r in range(newest + 1)])

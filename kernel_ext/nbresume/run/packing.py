@@ -32,6 +32,7 @@ def pack(
     group: str,
     objects: Objects,
     known: Mapping[str, Place],
+    process: bytes = b"",
     displays: bytes = b"",
     code: bytes = b"",
 ) -> Packed:
@@ -44,6 +45,7 @@ def pack(
         if digest not in places:
             blob = Blob(part.data, dtype=part.dtype, shape=part.shape, name=part.name)
             _, places[digest] = draft.add(blob)
+    states = _add(draft, process, places)
     shown = _add(draft, displays, places)
     source = _add(draft, code, places)
     manifest = Manifest(
@@ -51,6 +53,7 @@ def pack(
         units=captured.units,
         payloads=places,
         atoms=captured.atoms,
+        process=states,
         displays=shown,
         code=source,
     )

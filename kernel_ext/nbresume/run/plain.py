@@ -6,6 +6,7 @@ from typing import Any
 
 from nbresume.capture.live import CellText, Live
 from nbresume.plan.names import Names, names_in_strings
+from nbresume.run.process import ProcessStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,9 @@ class _Baseline:
 class PlainCells:
     """Watches plain cells of one kernel."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live, process: ProcessStates) -> None:
         self._live = live
+        self._process = process
         self._baseline: _Baseline | None = None
 
     def begin(self, names: Names) -> None:
@@ -31,13 +33,15 @@ class PlainCells:
         touched = live.touched(used)
         for name in touched:
             live.look(name)
+        self._process.begin_plain()
         self._baseline = _Baseline(live.users(), touched)
 
     def begin_unseen(self) -> None:
         """Start with what there is: the cell that loads the extension runs already."""
+        self._process.begin_plain()
         self._baseline = _Baseline(self._live.users(), frozenset())
 
-    def end(self, cell: CellText) -> None:
+    def end(self, cell: CellText, source: str) -> None:
         """Mark what the cell made, changed or deleted.
 
         Nothing happens if `begin` was not called: a cell that cannot be parsed did
@@ -45,6 +49,7 @@ class PlainCells:
         """
         baseline, self._baseline = self._baseline, None
         if baseline is not None:
+            self._process.end_plain(cell, source)
             self._live.note_plain(
                 cell, before=dict(baseline.before), touched=baseline.touched
             )

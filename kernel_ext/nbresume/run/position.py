@@ -5,8 +5,8 @@ time. Each line is there because a case went silently wrong without it; the test
 name the case. A place is the index of a cell in notebook order.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -175,9 +175,11 @@ class Order:
     place_of_cell: Mapping[str, int]
     place_of_step: Mapping[str, int]
     text_of_cell: Mapping[str, str]
+    knows_plain: bool
+    """False: only steps are known, plain cells stand nowhere."""
 
     @classmethod
-    def of(cls, cells: list[Cell], source: str) -> "Order":
+    def of(cls, cells: list[Cell], source: str, *, knows_plain: bool = True) -> "Order":
         """Return the order of these cells."""
         steps: dict[str, int] = {}
         for place, cell in enumerate(cells):
@@ -189,6 +191,7 @@ class Order:
             place_of_cell={c.cell_id: i for i, c in enumerate(cells) if c.cell_id},
             place_of_step=steps,
             text_of_cell={c.cell_id: c.text_digest for c in cells if c.cell_id},
+            knows_plain=knows_plain,
         )
 
     def cell_place(self, cell_id: str) -> int:
@@ -201,12 +204,22 @@ class Order:
 
     def with_step(self, step: str, place: int) -> "Order":
         """Return the order with this step at this place."""
-        return Order(
-            self.cells,
-            self.source,
-            self.place_of_cell,
-            {**self.place_of_step, step: place},
-            self.text_of_cell,
+        return replace(self, place_of_step={**self.place_of_step, step: place})
+
+    def stand(
+        self, cells: Iterable[tuple[str, str]], *, after: int, before: int
+    ) -> bool:
+        """Say whether plain cells stand, with their text, between two places.
+
+        Where nothing tells the plain cells (a notebook that was not saved), they
+        count as standing: the values that they made are all that is left of them.
+        """
+        if not self.knows_plain:
+            return True
+        return all(
+            self.text_of_cell.get(cell) == text
+            and after < self.cell_place(cell) < before
+            for cell, text in cells
         )
 
 
@@ -243,6 +256,9 @@ class Positions:
             The step's last intent, whose ambient values may still hold.
         """
         base = self._committed(name, n)
+        deleted = intent.deleted_ambient.get(name) if intent else None
+        if deleted and self._order.stand(deleted, after=base.at, before=n):
+            return Demand(Wanted.DELETED, at=base.at)
         ambient = intent.ambient.get(name) if intent else None
         if ambient is None or not self._still_holds(ambient, base, n):
             return base
@@ -264,11 +280,7 @@ class Positions:
         """Say whether all plain cells that made the value still stand between."""
         if ambient.manifest < 0 or ambient.base != base.version or not ambient.cells:
             return False
-        return all(
-            self._order.text_of_cell.get(cell) == text
-            and base.at < self._order.cell_place(cell) < n
-            for cell, text in ambient.cells
-        )
+        return self._order.stand(ambient.cells, after=base.at, before=n)
 
 
 def lost(record: Committed) -> str:

@@ -99,6 +99,8 @@ class Recovery:
         """
         history = standing.history
         attempt = history.attempt if history else None
+        if history is None:
+            self._check_former_name(standing)
         if history is None or attempt is None:
             return Passage()
         claimant = self.claimant(attempt)
@@ -113,6 +115,20 @@ class Recovery:
         if state is State.INTERRUPTED:
             return self._again(standing.step, attempt)
         return Passage()
+
+    def _check_former_name(self, standing: Standing) -> None:
+        """Refuse a cell whose step was in doubt under a name that no cell carries.
+
+        A new name settles nothing.
+        """
+        carried = {cell.step for cell in standing.order.cells}
+        for name, history in self._journal.state.steps.items():
+            attempt = history.attempt
+            if attempt is None or name in carried:
+                continue
+            same_cell = attempt.intent.cell_id == standing.cell[0]
+            if same_cell and self.state(history) is State.AMBIGUOUS:
+                raise self._ambiguous(name, attempt)
 
     def _failed_unseen(self, state: State, attempt: Attempt) -> bool:
         """Say whether a failed step with effects has a traceback that nobody saw."""
@@ -164,10 +180,13 @@ class Recovery:
         AmbiguousStep
             One is: what runs below could be built on something that never happened.
         """
-        for step, place in standing.order.place_of_step.items():
-            history = self._journal.state.step(step)
-            if place >= standing.n or step == standing.step or history is None:
+        for step, history in self._journal.state.steps.items():
+            # a step whose cell is gone stands nowhere: it counts as above
+            place = standing.order.step_place(step)
+            if place >= standing.n or step == standing.step:
                 continue
+            if place < 0 and standing.forced:
+                continue  # a person said that this one is another step
             state = self.state(history)
             if state in (State.AMBIGUOUS, State.ABANDONED):
                 word = (
@@ -182,13 +201,11 @@ class Recovery:
                 )
 
     def _ambiguous(self, step: str, attempt: Attempt) -> AmbiguousStep:
-        claim = self._journal.state.claim
-        writer = f"pid {claim.writer.pid} on {claim.writer.host}" if claim else "?"
         since = attempt.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         return AmbiguousStep(
             f"step {step} is ambiguous (in doubt) and was not run",
             because=f"{attempt.doubt()} and was cut off; it may or may not have acted "
-            f"on the outside. Started {since} by {writer}",
+            f"on the outside. Started {since} by {attempt.by or 'an unknown kernel'}",
             remedy=f"Look outside, then type %steps resolve {step} "
             "retry | evidence | abandon --because TEXT",
             step=step,
@@ -196,11 +213,9 @@ class Recovery:
         )
 
     def _being_run(self, step: str, attempt: Attempt) -> TakenRun:
-        claim = self._journal.state.claim
-        writer = f"pid {claim.writer.pid} on {claim.writer.host}" if claim else "?"
         return TakenRun(
             f"step {step} was not run",
-            because=f"another kernel ({writer}) is running it",
+            because=f"another kernel ({attempt.by}) is running it",
             remedy="Wait for it, or type: %steps resume --take-over",
             step=step,
             attempt=attempt.intent.attempt,
@@ -229,16 +244,23 @@ class Recovery:
         history = self._journal.state.step(step)
         attempt = history.attempt if history else None
         if history is None or attempt is None:
-            raise NotCommitted(
-                f"step {step} was not settled",
-                because="it has never been run in this run",
-                remedy="Type %steps to see the steps.",
-                step=step,
-            )
+            raise unknown_step(step, "was not settled")
         self._check_settles(history, attempt)
         record = self._resolution(step, attempt, answer)
         self._journal.decide(record)
         return record
+
+    def check_known(self, step: str, order: Order) -> None:
+        """Pass if the notebook or the run has a step of this name.
+
+        Raises
+        ------
+        NotCommitted
+            Neither has.
+        """
+        self._journal.refresh()
+        if self._journal.state.step(step) is None and order.step_place(step) < 0:
+            raise unknown_step(step, "was not found")
 
     def rerun(self, step: str, *, because: str, live: bool = False) -> None:
         """Record that a step may run again, or that it is a new one."""
@@ -340,6 +362,16 @@ class Recovery:
             if cell.step and self._journal.state.commit(cell.step) is None:
                 return place, cell.step
         return -1, ""
+
+
+def unknown_step(step: str, refused: str) -> NotCommitted:
+    """Return the refusal to do something with a step that the run does not know."""
+    return NotCommitted(
+        f"step {step} {refused}",
+        because="this run has no step of that name",
+        remedy="Type %steps to see the steps.",
+        step=step,
+    )
 
 
 def _abandoned(step: str, attempt: Attempt) -> RefusedError:

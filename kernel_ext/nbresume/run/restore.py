@@ -256,6 +256,24 @@ class Restorer:
             self._live.unset(name)
         return self._drop_not_kept(commit)
 
+    def process(self, record: Committed) -> dict[str, Any]:
+        """Return the process states that a commit holds, by name.
+
+        Raises
+        ------
+        Damaged
+            The payload is missing or not what its digest says.
+        """
+        if not record.manifest.group or not record.process:
+            return {}
+        manifest = self.manifest(record.manifest)
+        if not manifest.process:
+            return {}
+        if manifest.process not in self._atoms:
+            data = self._payload(manifest, manifest.process)
+            self._atoms[manifest.process] = rebuild_atoms(data)
+        return self._atoms[manifest.process]
+
     def outputs(self, record: Committed) -> list[Shown]:
         """Return what the step showed.
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from nbresume.errors import NbresumeError
 from nbresume.model.states import StoredAmbient
+from nbresume.run.parts import Parts
 from nbresume.run.position import Demand, Order, Positions, Wanted
-from nbresume.run.stepper import Parts
 
 
 @dataclass(slots=True)
@@ -41,10 +41,14 @@ def resume(parts: Parts, order: Order) -> Resumed:
     last = _last_committed(parts, order, place)
     positions = Positions(parts.journal.state, order)
     _import(parts, resumed)
-    for name in sorted(_names(positions, last + 1)):
-        _bind(parts, name, positions.demand(name, last + 1), resumed)
-    for name, stored in parts.journal.state.ambient.items():
-        _bind_ambient(parts, name, stored, positions, order, last + 1, resumed)
+    names = _names(positions, last + 1) | parts.journal.state.ambient.keys()
+    for name in sorted(names):
+        demand = positions.demand(name, last + 1)
+        stored = parts.journal.state.ambient.get(name)
+        if stored is not None and _stands(stored, demand, order, last + 1):
+            _bind_ambient(parts, name, stored, demand, resumed)
+        else:
+            _bind(parts, name, demand, resumed)
     resumed.always = [
         cell.step
         for cell in order.cells[: last + 1]
@@ -74,14 +78,26 @@ def _names(positions: Positions, n: int) -> set[str]:
     return names
 
 
+def _stands(stored: StoredAmbient, demand: Demand, order: Order, n: int) -> bool:
+    """Say whether the plain cells that made a value all stand where they stood."""
+    ambient = stored.ambient
+    return (
+        bool(ambient.cells)
+        and ambient.base == demand.version
+        and order.stand(ambient.cells, after=demand.at, before=n)
+    )
+
+
 def _bind(parts: Parts, name: str, demand: Demand, resumed: Resumed) -> None:
     if demand.wanted is Wanted.DELETED:
         parts.live.unset(name)
         return
+    if demand.commit is None:
+        if name not in parts.live.namespace:
+            resumed.missing.append(f"{name} (the plain cell that made it has changed)")
+        return
     entry = parts.live.find(name)
     if entry is not None and entry.version == demand.version:
-        return
-    if demand.commit is None:
         return
     try:
         parts.restorer.bind(name, demand.commit)
@@ -92,24 +108,9 @@ def _bind(parts: Parts, name: str, demand: Demand, resumed: Resumed) -> None:
 
 
 def _bind_ambient(
-    parts: Parts,
-    name: str,
-    stored: StoredAmbient,
-    positions: Positions,
-    order: Order,
-    n: int,
-    resumed: Resumed,
+    parts: Parts, name: str, stored: StoredAmbient, demand: Demand, resumed: Resumed
 ) -> None:
-    demand = positions.demand(name, n)
     ambient = stored.ambient
-    stands = ambient.base == demand.version and all(
-        order.text_of_cell.get(cell) == text and demand.at < order.cell_place(cell) < n
-        for cell, text in ambient.cells
-    )
-    if not stands or not ambient.cells:
-        if demand.wanted is Wanted.NOTHING and name not in parts.live.namespace:
-            resumed.missing.append(f"{name} (the plain cell that made it has changed)")
-        return
     entry = parts.live.find(name)
     if entry is not None and parts.live.version(name) == ambient.version:
         return

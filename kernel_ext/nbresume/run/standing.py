@@ -59,6 +59,8 @@ class Brought:
     cues: Cues
     own: frozenset[str]
     """Names that the step itself left last time; absent when it runs again."""
+    gone: dict[str, CellText]
+    """Names it reads that a plain cell between deleted: name → that cell."""
     unkept: dict[str, Commit]
     """Inputs that the commit above could not keep: enough to replay, not to run."""
 

@@ -9,31 +9,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from nbresume.capture.live import CellText, Live
-from nbresume.capture.snapshot import Snapshot
+from nbresume.capture.live import CellText
 from nbresume.errors import (
     CaptureError,
-    DuplicateName,
     FencedError,
     LockedStep,
     NbresumeError,
     NotCommitted,
     RefusedError,
 )
-from nbresume.model.records import Committed, MadeCurrent
-from nbresume.model.states import Commit, RunState
+from nbresume.model.records import Committed
+from nbresume.model.states import Commit
 from nbresume.plan.header import Header
 from nbresume.plan.key import differences
 from nbresume.plan.names import Names
-from nbresume.run.claims import Claims
-from nbresume.run.commits import Changes, Commits
-from nbresume.run.inputs import Inputs, committed_cues, newest_commit_with
-from nbresume.run.intents import Intents, Running
-from nbresume.run.journal import Journal
-from nbresume.run.ports import World
+from nbresume.plan.planner import spoken
+from nbresume.run.commits import Changes
+from nbresume.run.inputs import committed_cues
+from nbresume.run.intents import Running
+from nbresume.run.naming import refuse_twin
+from nbresume.run.parts import Parts
 from nbresume.run.position import Order, Positions
-from nbresume.run.recovery import Passage, Recovery
-from nbresume.run.restore import Restorer
+from nbresume.run.recovery import Passage
+from nbresume.run.replay import Replays
 from nbresume.run.standing import Brought, Standing
 
 
@@ -68,27 +66,12 @@ class Ran:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The modules that the sequence joins."""
-
-    live: Live
-    snapshot: Snapshot
-    restorer: Restorer
-    inputs: Inputs
-    intents: Intents
-    commits: Commits
-    claims: Claims
-    recovery: Recovery
-    journal: Journal
-    world: World
-
-
 class Stepper:
     """Runs the steps of one notebook in one kernel."""
 
     def __init__(self, parts: Parts, *, order: Callable[[], Order]) -> None:
         self._parts = parts
+        self._replays = Replays(parts)
         self._order = order
         self._running: Running | None = None
         self._code = ""
@@ -117,7 +100,7 @@ class Stepper:
         self._refuse_nested(cell.header.name)
         parts.journal.refresh()
         standing = self._stand(cell)
-        self._refuse_twin(standing)
+        refuse_twin(standing, parts.journal.state)
         passage = parts.recovery.passage(standing)
         brought = parts.inputs.bring(standing, parts.journal.state)
         reason = self._replay_or_reason(brought)
@@ -163,36 +146,12 @@ class Stepper:
             history=state.step(step),
         )
 
-    def _refuse_twin(self, standing: Standing) -> None:
-        """Refuse a name that another cell carries, unless that one is the copy."""
-        mine, step = standing.cell[0], standing.step.lower()
-        twins = [
-            cell.cell_id
-            for cell in standing.order.cells
-            if cell.step and cell.step.lower() == step and cell.cell_id != mine
-        ]
-        owner = self._owner(step)
-        first = all(standing.order.cell_place(twin) > standing.n for twin in twins)
-        if owner in twins or (twins and not owner and not first):
-            raise DuplicateName(
-                f"step {standing.step} was not run",
-                because=f"its name is used by another cell ({owner or twins[0]})",
-                remedy="Give this step a name of its own: %%step OTHER_NAME",
-                step=standing.step,
-            )
-
-    def _owner(self, lowered: str) -> str:
-        """Return the cell that ran under this name last, whatever its case."""
-        steps = self._parts.journal.state.steps
-        history = next((h for s, h in steps.items() if s.lower() == lowered), None)
-        return history.attempt.intent.cell_id if history and history.attempt else ""
-
     def _replay_or_reason(self, brought: Brought) -> str:
         """Replay the step if a commit holds for it; else return why it runs."""
         standing = brought.standing
         commit = standing.commit
         if commit is None:
-            return "" if self._adopt_renamed(brought) else "new"
+            return "" if self._replays.adopt_renamed(brought) else "new"
         if standing.header.always:
             return "--always"
         if standing.forced:
@@ -200,11 +159,11 @@ class Stepper:
             return f"rerun: {rerun.because}" if rerun else "rerun"
         reasons = differences(committed_cues(commit.record), brought.cues)
         if not reasons:
-            damage = self._replay(commit)
+            damage = self._replays.replay(commit)
             if not damage:
                 return ""
             reasons = [damage]
-        elif self._make_current(brought):
+        elif self._replays.make_current(brought):
             return ""
         self._refuse_locked(commit, reasons[0])
         return reasons[0]
@@ -214,7 +173,7 @@ class Stepper:
         if commit is not None and not standing.header.always:
             self._parts.world.screen.say(
                 f"step {standing.step} runs again: {reason} "
-                f"(last time {commit.record.duration_s:.1f} s)"
+                f"(last time {spoken(commit.record.duration_s)})"
             )
 
     def _refuse_locked(self, commit: Commit, reason: str) -> None:
@@ -229,97 +188,6 @@ class Stepper:
             "--because TEXT",
             step=record.step,
         )
-
-    def _replay(self, commit: Commit) -> str:
-        """Bind and show a commit; return why it cannot be, or ''."""
-        parts, record = self._parts, commit.record
-        damage = parts.restorer.damage(record)
-        if damage:
-            parts.world.screen.say(f"step {record.step} is damaged: {damage}")
-            return damage
-        try:
-            outputs = parts.restorer.outputs(record)
-            gone = parts.restorer.replay(commit)
-        except NbresumeError as error:
-            parts.world.screen.say(f"step {record.step} is damaged: {error}")
-            return str(error)
-        parts.commits.check_published(commit.revision, record)
-        parts.world.screen.say(self._restored(commit))
-        if gone:
-            parts.world.screen.say(
-                f"step {record.step} could not keep {', '.join(gone)}"
-            )
-        parts.world.screen.show(outputs)
-        return ""
-
-    def _restored(self, commit: Commit) -> str:
-        at = commit.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        text = f"[restored] step {commit.record.step}, committed {at}"
-        journal = self._parts.journal
-        claim = journal.state.claim
-        mine = journal.is_claimant or claim is None
-        if not mine and self._parts.claims.is_alive():
-            text += " by another kernel: it may be newer than this kernel's own state"
-        if commit.by_evidence is not None:
-            text += f" by evidence of {commit.by_evidence.actor}"
-        return text
-
-    def _make_current(self, brought: Brought) -> bool:
-        """Make an older commit with exactly this key current and replay it."""
-        parts, standing = self._parts, brought.standing
-        revision = newest_commit_with(brought.key, standing)
-        if revision is None or standing.history is None:
-            return False
-        commit = standing.history.commits.get(revision) or parts.journal.commit_at(
-            revision
-        )
-        if commit is None or parts.restorer.damage(commit.record):
-            return False
-        parts.claims.ensure(standing.order)
-        standing.history.commits[revision] = commit
-        parts.journal.append(
-            MadeCurrent(
-                step=standing.step,
-                commit=revision,
-                actor=parts.world.liveness.actor(),
-            )
-        )
-        if self._replay(commit):
-            return False
-        parts.world.screen.say(
-            f"step {standing.step}: an earlier commit has exactly this code and these "
-            "inputs and is current again"
-        )
-        return True
-
-    def _adopt_renamed(self, brought: Brought) -> bool:
-        """Replay the equal work that the same cell did under a former name.
-
-        Raises
-        ------
-        LockedStep
-            The former step acted on the outside, and is not surely this one.
-        """
-        parts, standing = self._parts, brought.standing
-        former = _former_name(standing, parts.journal.state)
-        if former is None:
-            return False
-        record = former.record
-        if record.key != brought.key:
-            if record.effects:
-                raise _other_name(standing.step, record)
-            return False
-        parts.claims.ensure(standing.order)
-        parts.journal.append(
-            MadeCurrent(
-                step=standing.step,
-                commit=former.revision,
-                renamed_from=record.step,
-                actor=parts.world.liveness.actor(),
-            )
-        )
-        parts.world.screen.say(f"step {record.step} is called {standing.step} now")
-        return not self._replay(former)
 
     def _open(self, brought: Brought, passage: Passage, reason: str) -> None:
         parts = self._parts
@@ -386,11 +254,20 @@ class Stepper:
         except FencedError:
             raise
         except (Exception, KeyboardInterrupt) as error:
+            if self._is_committed(ran):
+                # the interrupt that was held back while the record was written
+                self._ran = None
+                raise
             # whatever went wrong, the finished body is not lost: the step is RAN
             parts.snapshot.forget()
             raise _not_committed(ran.running.intent.step, error) from error
         self._ran = None
         return record
+
+    def _is_committed(self, ran: Ran) -> bool:
+        intent = ran.running.intent
+        commit = self._parts.journal.state.commit(intent.step)
+        return commit is not None and commit.record.attempt == intent.attempt
 
     def commit_again(self, step: str) -> Committed:
         """Commit the finished body of a step that is RAN.
@@ -410,39 +287,27 @@ class Stepper:
                 remedy="Run the step.",
                 step=step,
             )
+        found = self._parts.commits.find(ran.running, ran.changes)
+        if found is not None:
+            self._ran = None
+            return found
         self._parts.commits.check_untouched(ran.running, ran.changes)
         return self._commit(ran)
 
 
-def _former_name(standing: Standing, state: RunState) -> Commit | None:
-    """Return the commit of the same cell under a name that no cell carries now."""
-    if standing.history is not None:
-        return None
-    carried = {cell.step for cell in standing.order.cells if cell.step}
-    for step, history in state.steps.items():
-        commit = history.commit()
-        if commit is None or step in carried - {standing.step}:
-            continue
-        if commit.record.cell_id == standing.cell[0]:
-            return commit
-    return None
-
-
-def _other_name(step: str, record: Committed) -> LockedStep:
-    return LockedStep(
-        f"step {step} was not run",
-        because=f"its cell was step {record.step}, which is committed and acts on the "
-        f"outside ({record.effects[0]})",
-        remedy=f"If it is the same work, type %steps rename {record.step} {step}; if "
-        f"it is a new step, type %steps rerun {step} --because TEXT",
-        step=step,
-    )
+def _words_of(error: BaseException) -> str:
+    if isinstance(error, NbresumeError):
+        return f"{error.refused}: {error.because}" if error.because else error.refused
+    return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 def _not_committed(step: str, error: BaseException) -> CaptureError:
+    inner = error.remedy if isinstance(error, NbresumeError) else ""
     return CaptureError(
         f"step {step} RAN but is not committed",
-        because=f"{type(error).__name__}: {error}".rstrip(": "),
-        remedy=f"Type %steps commit {step}, or run it again",
+        because=_words_of(error),
+        remedy=" ".join(
+            filter(None, (inner, f"Type %steps commit {step}, or run it again."))
+        ),
         step=step,
     )

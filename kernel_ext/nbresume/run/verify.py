@@ -90,6 +90,7 @@ def verify(journal: Journal) -> Report:
             continue
         for ref in _groups(link, report):
             _check_group(journal, ref, report, strict=False)
+        _check_fold(journal, link, report)
     return report
 
 
@@ -108,6 +109,22 @@ def _groups(link: Link, report: Report) -> list[ManifestRef]:
     return []
 
 
+def _check_fold(journal: Journal, link: Link, report: Report) -> None:
+    """Check a folded state in the pack of the record that made it."""
+    if link.envelope is None or link.envelope.kind != Committed.KIND:
+        return
+    record = record_of(link.envelope)
+    if not isinstance(record, Committed) or record.fold is None:
+        return
+    fold = record.fold
+    if fold.group != record.manifest.group:
+        return
+    try:
+        report.payload_bytes += len(journal.objects.read_slice(fold))
+    except NbresumeError as error:
+        report.problems.append(f"{fold.group}: {error}")
+
+
 def _check_group(
     journal: Journal, ref: ManifestRef, report: Report, *, strict: bool
 ) -> None:
@@ -115,6 +132,7 @@ def _check_group(
         return
     try:
         data = journal.objects.read_slice(ref)
+        report.payload_bytes += len(data)
         manifest = decode(data, Manifest, name=f"manifest of {ref.group}")
         for digest, place in manifest.payloads.items():
             journal.objects.read(place, digest)

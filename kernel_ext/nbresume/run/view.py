@@ -284,7 +284,7 @@ def _why(state: State, history: StepHistory | None) -> list[str]:
         case State.FAILED if attempt.failed:
             return [f"it raised {attempt.failed.error_type}"]
         case State.INTERRUPTED:
-            return ["its kernel ended while it ran"]
+            return ["its kernel ended, or lost the run, while it ran"]
         case State.ABANDONED if attempt.resolution:
             return [attempt.resolution.because]
         case _:

@@ -25,12 +25,20 @@ from nbresume.compose.system import (
     SavedNotebook,
     SystemClock,
 )
-from nbresume.errors import EXIT_USAGE, KeyMissing, NbresumeError, NotCommitted
+from nbresume.errors import (
+    EXIT_USAGE,
+    KeyMissing,
+    NbresumeError,
+    NotCommitted,
+    NotTrusted,
+    RefusedError,
+    UsageError,
+)
 from nbresume.model.displays import Shown
 from nbresume.model.records import How
 from nbresume.run.history import events
 from nbresume.run.ports import World
-from nbresume.run.recovery import Answer
+from nbresume.run.recovery import Answer, unknown_step
 from nbresume.run.runs import choose_run
 from nbresume.run.verify import verify
 from nbresume.settings import __version__
@@ -93,7 +101,15 @@ def _ask(notebook: Path) -> _Asked:
     ------
     NotCommitted
         There is no store yet.
+    RefusedError
+        There is no such notebook.
     """
+    if not notebook.exists():
+        raise RefusedError(
+            f"{notebook} was not looked at",
+            because="there is no such file",
+            remedy="Name an existing notebook.",
+        )
     settings = settings_from_environment()
     place = place_of(notebook.absolute().parent, settings)
     try:
@@ -107,6 +123,42 @@ def _ask(notebook: Path) -> _Asked:
     world = _world(notebook)
     run_id = choose_run(store.runs(), world, named=run_id_of(settings.run))
     return _Asked(store, inspect_run(store, run_id, world, settings))
+
+
+def _store_in(folder: Path) -> OpenStore:
+    """Open a store that is named by its folder.
+
+    Raises
+    ------
+    UsageError
+        The folder is no store.
+    """
+    if not (folder / "store.json").exists():
+        raise UsageError(
+            f"{folder} was not opened",
+            because="it is no store (it has no store.json)",
+            remedy="Name a store, usually the folder .nbresume beside the notebook.",
+        )
+    return open_store(Place(store=folder.absolute(), data=data_folder()), create=False)
+
+
+def _decide(notebook: Path) -> _Asked:
+    """Open the run of a notebook for a decision about it.
+
+    Raises
+    ------
+    NotTrusted
+        It was written under another key: a decision would be signed with this one.
+    """
+    asked = _ask(notebook)
+    if not asked.run.trusted:
+        raise NotTrusted(
+            "nothing was decided",
+            because=f"the run of {notebook} was written under another key",
+            remedy=f"If you know where it comes from, type nbresume trust "
+            f"{asked.store.place.store}",
+        )
+    return asked
 
 
 @click.group()
@@ -145,7 +197,8 @@ def run(
             kernel=kernel,
         )
     )
-    click.echo(ended.message, err=ended.exit_code != 0)
+    told = text.in_terminal(ended.message, str(notebook))
+    click.echo(told, err=ended.exit_code != 0)
     sys.exit(ended.exit_code)
 
 
@@ -155,7 +208,8 @@ def run(
 def status(notebook: Path, *, as_json: bool) -> None:
     """Show the steps of NOTEBOOK's run and where it goes on."""
     view = _ask(notebook).run.view()
-    click.echo(view.to_json().decode() if as_json else text.table(view))
+    told = text.in_terminal(text.table(view), str(notebook))
+    click.echo(view.to_json().decode() if as_json else told)
 
 
 @cli.command()
@@ -164,7 +218,8 @@ def status(notebook: Path, *, as_json: bool) -> None:
 def plan(notebook: Path, *, as_json: bool) -> None:
     """Say what running NOTEBOOK would do: replay, run or refuse each step."""
     view = _ask(notebook).run.view()
-    click.echo(view.to_json().decode() if as_json else text.plan(view))
+    told = text.in_terminal(text.plan(view), str(notebook))
+    click.echo(view.to_json().decode() if as_json else told)
 
 
 @cli.command()
@@ -179,6 +234,8 @@ def history(notebook: Path, step: str, *, as_json: bool) -> None:
     else:
         links = asked.store.read_chain(asked.run.journal.run_id)
     found = events(links, step=step)
+    if step and not found:
+        raise unknown_step(step, "has no history")
     click.echo(text.events_json(found) if as_json else text.events_table(found))
 
 
@@ -193,7 +250,7 @@ def resolve(
     notebook: Path, step: str, how: str, because: str, kind: str, reference: str
 ) -> None:
     """Settle STEP of NOTEBOOK, which is ambiguous (in doubt)."""
-    asked = _ask(notebook)
+    asked = _decide(notebook)
     answer = Answer(
         How(how),
         because,
@@ -211,7 +268,9 @@ def resolve(
 @click.option("--because", required=True, help="Why it may run again.")
 def rerun(notebook: Path, step: str, because: str) -> None:
     """Let the committed STEP of NOTEBOOK run again when its cell is run."""
-    _ask(notebook).run.recovery.rerun(step, because=because)
+    run = _decide(notebook).run
+    run.recovery.check_known(step, run.order())
+    run.recovery.rerun(step, because=because)
     click.echo(f"step {step} will run when its cell is run")
 
 
@@ -228,8 +287,7 @@ def verify_(notebook: Path) -> None:
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
 def trust(folder: Path) -> None:
     """Trust the store in FOLDER as it is now: its values may be loaded as code."""
-    place = Place(store=folder.absolute(), data=data_folder())
-    store = open_store(place, create=False)
+    store = _store_in(folder)
     pinned = trust_store(store)
     click.echo(f"{len(pinned)} runs of store {store.store_id} are trusted as they are")
 
@@ -240,8 +298,7 @@ def trust(folder: Path) -> None:
 )
 def runs(folder: Path) -> None:
     """List the runs of the store in FOLDER, whoever wrote them."""
-    place = Place(store=folder.absolute(), data=data_folder())
-    for claimed in open_store(place, create=False).runs().all():
+    for claimed in _store_in(folder).runs().all():
         where = (
             os.path.relpath(claimed.claim.notebook) if claimed.claim.notebook else ""
         )
@@ -260,5 +317,5 @@ def main() -> None:
         error.show()
         sys.exit(EXIT_USAGE)
     except NbresumeError as error:
-        click.echo(f"nbresume: {error}", err=True)
+        click.echo(text.in_terminal(f"nbresume: {error}"), err=True)
         sys.exit(error.exit_code)

@@ -5,6 +5,7 @@ it again resumes. Outputs are written after every cell, whole or not at all.
 """
 
 import ast
+import keyword
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,13 @@ from nbclient.exceptions import CellExecutionError, DeadKernelError
 from tqdm import tqdm
 
 from nbresume import errors
-from nbresume.errors import EXIT_FAILED, EXIT_REFUSED, NbresumeError, RefusedError
+from nbresume.errors import (
+    EXIT_FAILED,
+    EXIT_REFUSED,
+    NbresumeError,
+    RefusedError,
+    UsageError,
+)
 from nbresume.plan.header import step_name_of
 from nbresume.plan.notebook import parse_notebook
 
@@ -28,6 +35,7 @@ _reads: Callable[..., Any] = nbformat.reads
 _writes: Callable[..., str] = nbformat.writes
 _new_code_cell: Callable[..., Any] = nbformat.v4.new_code_cell
 
+_PARAMETERS_ID = "nbresume-parameters"
 PARAMETERS = "parameters"
 """Tag of the cell behind which given parameters are set."""
 
@@ -61,17 +69,19 @@ def run_notebook(order: Order) -> Ended:
         The file is no notebook, or its kernel does not exist.
     """
     notebook = _read(order)
+    _check(order)
     runner = _Runner(order, notebook)
     try:
         runner.run()
     except CellExecutionError as error:
         return _ended(error, runner.cell_name)
     except DeadKernelError:
-        return Ended(
-            EXIT_FAILED,
-            f"the kernel died in {runner.cell_name}. Run the command again: it goes "
-            "on from the last committed step.",
-        )
+        return _died(runner.cell_name)
+    except AssertionError as error:
+        # after Ctrl-C nbclient cleans up twice, and trips over its own first time
+        if not isinstance(error.__context__, DeadKernelError):
+            raise
+        return _died(runner.cell_name)
     except NoSuchKernel as error:
         raise RefusedError(
             f"{order.notebook} was not run",
@@ -79,6 +89,14 @@ def run_notebook(order: Order) -> Ended:
             remedy="Type jupyter kernelspec list, then nbresume run --kernel NAME.",
         ) from error
     return Ended(0, f"{order.notebook.name}: all cells done")
+
+
+def _died(cell_name: str) -> Ended:
+    return Ended(
+        EXIT_FAILED,
+        f"the kernel died in {cell_name}. Run the command again: it goes on from the "
+        "last committed step.",
+    )
 
 
 def _read(order: Order) -> Any:
@@ -91,10 +109,49 @@ def _read(order: Order) -> Any:
             remedy="Name an existing notebook.",
         ) from error
     parse_notebook(data)
-    notebook = _reads(data.decode(), as_version=4)
+    try:
+        notebook = _reads(data.decode(), as_version=4)
+    except Exception as error:
+        # nbformat meets a broken file with whatever its first access raises
+        raise RefusedError(
+            f"{order.notebook} was not run",
+            because=f"it is no whole notebook ({type(error).__name__}: {error})",
+            remedy="Save it in Jupyter as a notebook (.ipynb) and try again.",
+        ) from error
     if order.parameters:
+        kept = [cell for cell in notebook.cells if cell.get("id") != _PARAMETERS_ID]
+        notebook.cells = kept
         notebook.cells.insert(_after_parameters(notebook), _parameter_cell(order))
     return notebook
+
+
+def _check(order: Order) -> None:
+    """Pass if the parameters can be set and the outputs written.
+
+    Raises
+    ------
+    RefusedError
+        Nothing runs: a name is no name, or there is no folder to write to.
+    """
+    for name in order.parameters:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise UsageError(
+                f"-p {name}",
+                because="it is no name that a cell could set",
+                remedy="Type -p NAME VALUE, for example -p year 2013.",
+            )
+    folder = order.output.parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        there = folder.is_dir()
+        raise _unwritten(order, "this user may not write there" if there else "")
+
+
+def _unwritten(order: Order, because: str) -> RefusedError:
+    return RefusedError(
+        f"the outputs were not written to {order.output}",
+        because=because or "there is no such folder",
+        remedy="Name a file that can be written with -o; committed steps are kept.",
+    )
 
 
 def _after_parameters(notebook: Any) -> int:
@@ -107,7 +164,7 @@ def _after_parameters(notebook: Any) -> int:
 def _parameter_cell(order: Order) -> Any:
     lines = [f"{name} = {_literal(v)!r}" for name, v in order.parameters.items()]
     cell = _new_code_cell("\n".join(lines))
-    cell.id = "nbresume-parameters"
+    cell.id = _PARAMETERS_ID
     return cell
 
 
@@ -171,17 +228,24 @@ class _Runner:
     def _on_done(self, cell: Any, **_: Any) -> None:
         if cell.cell_type == "code":
             self._bar.update(1)
-        write_whole(self._order.output, _writes(self._notebook))
+        try:
+            write_whole(self._order.output, _writes(self._notebook))
+        except OSError as error:
+            raise _unwritten(self._order, error.strerror or str(error)) from error
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that a reader sees the former text or this one, never a part."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    if path.exists():
-        Path(name).chmod(path.stat().st_mode & 0o777)
-    Path(name).replace(path)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        if path.exists():
+            Path(name).chmod(path.stat().st_mode & 0o777)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink()
+        raise
 
 
 def _refusals() -> Sequence[str]:
@@ -193,18 +257,18 @@ def _refusals() -> Sequence[str]:
 def _ended(error: CellExecutionError, cell_name: str) -> Ended:
     """Tell a refusal from a failure by the class of the error."""
     text = f"{cell_name}: {error.ename}: {error.evalue}"
-    if error.ename in _refusals():
-        return Ended(EXIT_REFUSED, text)
     if error.ename == "ModuleNotFoundError" and "'nbresume'" in error.evalue:
         return Ended(
             EXIT_REFUSED,
             "nothing was run: the notebook's kernel has no nbresume. Install it there: "
             "python -m pip install nbresume",
         )
-    if error.ename == "UsageError" and "%%step" in error.evalue:
+    # IPython's own UsageError, not ours
+    if error.ename == "UsageError" and "`%%step` not found" in error.evalue:
         return Ended(
             EXIT_REFUSED,
             f"{cell_name} was not run: nbresume is not loaded. Put %load_ext nbresume "
             "into the notebook's first cell.",
         )
-    return Ended(EXIT_FAILED, text)
+    refused = error.ename in _refusals()
+    return Ended(EXIT_REFUSED if refused else EXIT_FAILED, text)

@@ -1,5 +1,6 @@
 """RunView → sentences, a text table, HTML: one wording for all faces."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from html import escape
@@ -7,7 +8,7 @@ from html import escape
 import msgspec
 
 from nbresume.model.states import State
-from nbresume.plan.planner import Verdict
+from nbresume.plan.planner import Verdict, spoken
 from nbresume.run.history import Event
 from nbresume.run.verify import Proof, Report
 from nbresume.run.view import RunView, StepView
@@ -38,24 +39,12 @@ MARKS = {
     State.QUARANTINED: "!",
     State.NEW: "·",
 }
-VERDICTS = {
-    Verdict.REPLAY: "replay",
-    Verdict.RERUN: "run",
-    Verdict.REFUSED: "refused",
-}
 _KIB = 1024.0
 
 
 def duration(seconds: float | None) -> str:
     """Return a duration for people: ``3.2 s``, ``4 min 10 s``."""
-    if seconds is None:
-        return ""
-    if seconds < 0.0995:  # noqa: PLR2004 - below this, milliseconds say more
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 99.95:  # noqa: PLR2004 - above this, minutes say more
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"
+    return "" if seconds is None else spoken(seconds)
 
 
 def size(count: int) -> str:
@@ -73,6 +62,14 @@ def at(moment: datetime | None) -> str:
     return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S") if moment else ""
 
 
+_ALSO_COMMANDS = re.compile(r"%steps (plan|history|resolve|rerun|verify)\b")
+
+
+def in_terminal(told: str, notebook: str = "NOTEBOOK") -> str:
+    """Return a sentence of the notebook with the commands of a terminal."""
+    return _ALSO_COMMANDS.sub(rf"nbresume \1 {notebook}", told)
+
+
 def notes(step: StepView) -> str:
     """Return what has to be said about a step, in one line."""
     parts = list(step.reasons)
@@ -87,7 +84,7 @@ def headline(view: RunView) -> str:
     """Return the sentence that every face begins with."""
     text = f"nbresume: {view.headline}"
     if not view.trusted:
-        text += " (not trusted: written under another key; type nbresume trust)"
+        text += " (not trusted: written under another key; type nbresume trust FOLDER)"
     return text
 
 
@@ -137,11 +134,17 @@ def _footnotes(view: RunView) -> list[str]:
     return lines
 
 
+def _verdict(step: StepView) -> str:
+    if step.plan is Verdict.RERUN and step.revision < 0 and not step.attempts:
+        return "run"
+    return step.plan.value
+
+
 def plan(view: RunView) -> str:
     """Return what Run All would do: REPLAY, RERUN or REFUSED, and why."""
     rows = [("plan", "step", "took", "why")]
     rows += [
-        (step.plan.value, step.name, duration(step.duration_s), notes(step))
+        (_verdict(step), step.name, duration(step.duration_s), notes(step))
         for step in view.steps
         if step.place >= 0
     ]

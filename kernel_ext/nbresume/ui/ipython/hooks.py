@@ -2,7 +2,7 @@
 
 The mechanism (measured; exceptions in event callbacks are swallowed): an input
 transformer, pure because it also runs for completion, turns ``%%step …`` into a
-marker statement; an AST transformer runs after the parse and before the first
+marker (a text); an AST transformer runs after the parse and before the first
 statement, and gives the body back, an empty module, or raises ``InputRejected``;
 ``post_run_cell`` commits before the reply and sets ``error_in_exec`` if that failed.
 """
@@ -20,7 +20,7 @@ from nbresume.capture.live import CellText
 from nbresume.compose.graph import Session
 from nbresume.errors import FencedError, NbresumeError, RefusedError
 from nbresume.plan.code_version import code_version
-from nbresume.plan.header import MARKER, find_header, parse_header, step_name_of
+from nbresume.plan.header import MAGIC, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import text_digest
 from nbresume.run.position import Order
@@ -37,7 +37,9 @@ def strip_header(lines: list[str]) -> list[str]:
     if index is None:
         return lines
     _, _, options = lines[index].strip().partition("%%step")
-    marked = f"{MARKER}({options.strip()!r})\n"
+    # a text, so that a traceback shows the line as its author typed it; with the
+    # prefix u, which nobody writes any more and the AST remembers
+    marked = f"u{f'{MAGIC} {options.strip()}'!r}\n"
     return [*lines[:index], marked, *_inner_magic(lines[index + 1 :])]
 
 
@@ -197,7 +199,7 @@ class Hooks:
             if self._session.stepper.running is not None:
                 self._finish(result)
             elif cell is not None and not self._is_step:
-                self._session.plain.end(cell.text)
+                self._session.plain.end(cell.text, cell.source)
         except (NbresumeError, FencedError, KeyboardInterrupt) as error:
             self._fail(result, error)
         except Exception as error:  # noqa: BLE001 - IPython would swallow it and reply ok
@@ -228,12 +230,9 @@ def _saved_as(order: Order, step: str | None, digest: str) -> str:
 
 def _marker(tree: ast.Module) -> str | None:
     """Return the options behind ``%%step`` if the cell is a step."""
-    head = tree.body[0] if tree.body else None
-    match head:
-        case ast.Expr(
-            value=ast.Call(func=ast.Name(id=name), args=[ast.Constant(value=text)])
-        ) if name == MARKER:
-            return str(text)
+    match tree.body[:1]:
+        case [ast.Expr(value=ast.Constant(value=str(text), kind="u"))]:
+            return text.removeprefix(MAGIC) if text.startswith(MAGIC) else None
     return None
 
 

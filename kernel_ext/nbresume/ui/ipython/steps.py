@@ -13,7 +13,7 @@ from nbresume.compose.graph import Session, names_set_by, open_session
 from nbresume.errors import UsageError
 from nbresume.model.records import How
 from nbresume.run.history import events
-from nbresume.run.recovery import Answer
+from nbresume.run.recovery import Answer, unknown_step
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.verify import prove, verify
 from nbresume.run.view import RunView, view_run
@@ -98,7 +98,7 @@ def _told(resumed: Resumed) -> str:
 def _rerun(face: Face, name: str, because: str, *, live: bool) -> None:
     """Let a committed step run again when its cell is run."""
     session = face.session
-    session.journal.refresh()
+    session.parts.recovery.check_known(name, session.order())
     commit = session.journal.state.commit(name)
     if commit is not None and commit.record.effects and not because:
         raise UsageError(
@@ -160,6 +160,8 @@ def _rename(face: Face, old: str, new: str) -> None:
 def _history(face: Face, name: str, *, as_json: bool) -> None:
     """Show what happened, when, by whom and why."""
     found = events(face.session.journal.envelopes(), step=name)
+    if name and not found:
+        raise unknown_step(name, "has no history")
     click.echo(text.events_json(found) if as_json else text.events_table(found))
 
 

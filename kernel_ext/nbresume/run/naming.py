@@ -1,0 +1,68 @@
+"""Names of steps: whose is it, and what was the cell called before.
+
+The rule: a name is one cell's; a cell that changes its name carries its equal work
+along, and work that acted on the outside is never taken for something else.
+"""
+
+from nbresume.errors import DuplicateName, LockedStep
+from nbresume.model.records import Committed
+from nbresume.model.states import Commit, RunState
+from nbresume.run.standing import Standing
+
+
+def refuse_twin(standing: Standing, state: RunState) -> None:
+    """Pass unless another cell carries the name, and this one is the copy.
+
+    Raises
+    ------
+    DuplicateName
+        The name belongs to the other cell.
+    """
+    mine, step = standing.cell[0], standing.step.lower()
+    twins = [
+        cell.cell_id
+        for cell in standing.order.cells
+        if cell.step and cell.step.lower() == step and cell.cell_id != mine
+    ]
+    owner = _owner(step, state)
+    first = all(standing.order.cell_place(twin) > standing.n for twin in twins)
+    if owner in twins or (twins and not owner and not first):
+        raise DuplicateName(
+            f"step {standing.step} was not run",
+            because=f"its name is used by another cell ({owner or twins[0]})",
+            remedy="Give this step a name of its own: %%step OTHER_NAME",
+            step=standing.step,
+        )
+
+
+def _owner(lowered: str, state: RunState) -> str:
+    """Return the cell that ran under this name last, whatever its case."""
+    found = state.steps.items()
+    history = next((h for s, h in found if s.lower() == lowered), None)
+    return history.attempt.intent.cell_id if history and history.attempt else ""
+
+
+def former_commit(standing: Standing, state: RunState) -> Commit | None:
+    """Return the commit of the same cell under a name that no cell carries now."""
+    if standing.history is not None:
+        return None
+    carried = {cell.step for cell in standing.order.cells if cell.step}
+    for step, history in state.steps.items():
+        commit = history.commit()
+        if commit is None or step in carried - {standing.step}:
+            continue
+        if commit.record.cell_id == standing.cell[0]:
+            return commit
+    return None
+
+
+def other_name(step: str, record: Committed) -> LockedStep:
+    """Return the refusal to take a step with effects for another one."""
+    return LockedStep(
+        f"step {step} was not run",
+        because=f"its cell was step {record.step}, which is committed and acts on the "
+        f"outside ({record.effects[0]})",
+        remedy=f"If it is the same work, type %steps rename {record.step} {step}; if "
+        f"it is a new step, type %steps rerun {step} --because TEXT",
+        step=step,
+    )

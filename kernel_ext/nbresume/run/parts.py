@@ -1,0 +1,34 @@
+"""The modules that the sequence joins, as one value."""
+
+from dataclasses import dataclass
+
+from nbresume.capture.live import Live
+from nbresume.capture.snapshot import Snapshot
+from nbresume.run.claims import Claims
+from nbresume.run.commits import Commits
+from nbresume.run.inputs import Inputs
+from nbresume.run.intents import Intents
+from nbresume.run.journal import Journal
+from nbresume.run.ports import World
+from nbresume.run.process import ProcessStates
+from nbresume.run.publishing import Publisher
+from nbresume.run.recovery import Recovery
+from nbresume.run.restore import Restorer
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The modules that the sequence joins."""
+
+    live: Live
+    snapshot: Snapshot
+    restorer: Restorer
+    process: ProcessStates
+    inputs: Inputs
+    intents: Intents
+    commits: Commits
+    publisher: Publisher
+    claims: Claims
+    recovery: Recovery
+    journal: Journal
+    world: World

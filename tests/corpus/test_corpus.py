@@ -1,0 +1,78 @@
+"""Every acceptance case and scenario in real kernels, as one test each."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import yaml
+
+HERE = Path(__file__).parent
+CASES = sorted((HERE / "cases").glob("*.yaml"))
+SCENARIOS = sorted((HERE.parent / "scenarios").glob("*.yaml"))
+
+WAITING = (
+    ("monkeypatch-in-step", "patched modules: issue 2, fidelity"),
+    ("changed-data-file", "files that a step reads: issue 6, inputs"),
+    ("library-version-changed", "versions of libraries: issue 6, inputs"),
+)
+"""Cases that wait for what brings them. They are not run, and not counted as passed."""
+
+
+def load_runner():
+    """Return the module of the runner, which is a script."""
+    spec = importlib.util.spec_from_file_location("run_case", HERE / "run_case.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+run_case = load_runner()
+
+
+# the runner is a script that leaves the closing of small files to the interpreter
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def problems_of(path):
+    """Run a case in kernels of its own; return what was not as expected."""
+    try:
+        return _run(path)
+    except RuntimeError as error:
+        if "Kernel died before replying to kernel_info" not in str(error):
+            raise
+        # another process took one of the ports that were chosen for the kernel
+        return _run(path)
+
+
+def _run(path):
+    case = yaml.safe_load(path.read_text())
+    runner = run_case.Runner(case, run_case.INSTALLED, ".nbresume")
+    try:
+        return runner.go()
+    finally:
+        runner.done()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in CASES if p.stem not in dict(WAITING)],
+    ids=lambda path: path.stem,
+)
+def test_a_case_passes(path):
+    """What a public report asked for holds."""
+    assert problems_of(path) == []
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_a_scenario_passes(path):
+    """Each rule of positions is there because such a case went silently wrong."""
+    assert problems_of(path) == []
+
+
+def test_the_waiting_cases_are_cases():
+    """No case is forgotten under a name that does not exist."""
+    assert {name for name, _ in WAITING} <= {path.stem for path in CASES}

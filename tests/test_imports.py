@@ -1,0 +1,71 @@
+"""Importing is cheap: heavy packages are loaded by what needs them, not before."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "kernel" / "durability"))
+
+from real_kernel import LOAD, Kernel, save
+
+ALLOWED = {"nbresume", "nbresume.settings"}
+STEP = "%%step a\nx = [1, 2]\nprint('shown')"
+
+
+def loaded(code):
+    """Return the modules that a new Python has after the code, over those before."""
+    script = (
+        "import json, sys\nbefore = set(sys.modules)\n"
+        f"{code}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_importing_the_package_loads_almost_nothing():
+    """`import nbresume` loads itself, its settings and the standard library."""
+    found = loaded("import nbresume")
+
+    ours = {name for name in found if name.split(".")[0] == "nbresume"}
+    others = {name.split(".")[0] for name in found} - {"nbresume"}
+    assert ours == ALLOWED
+    assert others - set(sys.stdlib_module_names) == set()
+
+
+def test_the_command_line_loads_no_kernel_and_no_zarr():
+    """`nbresume --version` and `status` need neither IPython, numpy nor zarr."""
+    found = {name.split(".")[0] for name in loaded("import nbresume.ui.cli")}
+
+    for name in ("IPython", "ipykernel", "nbclient", "nbformat", "zarr", "dill"):
+        assert name not in found
+
+
+@pytest.mark.kernel
+def test_a_replay_loads_no_heavy_package(tmp_path):
+    """Loading the extension and replaying a small step needs no zarr, dill, widgets.
+
+    Widgets are for somebody who sees them: this kernel is one of a headless run.
+    """
+    save(tmp_path / "main.ipynb", LOAD, STEP)
+    with Kernel(tmp_path) as kernel:
+        for number, code in enumerate((LOAD, STEP)):
+            kernel.ok(code, f"c{number}")
+    heavy = ("zarr", "dill", "ipywidgets", "pandas", "pyarrow")
+    ask = f"sorted(n for n in {heavy!r} if n in __import__('sys').modules)"
+    with Kernel(tmp_path, env={"NBRESUME_UNATTENDED": "1"}) as kernel:
+        before = kernel.evaluate(ask)
+        kernel.ok(LOAD, "c0")
+        after_load = kernel.evaluate(ask)
+        replayed = kernel.ok(STEP, "c1")
+        after_replay = kernel.evaluate(ask)
+        value = kernel.evaluate("x")
+
+    assert before == "[]"
+    assert "[restored]" in replayed.text
+    assert value == "[1, 2]"
+    assert (after_load, after_replay) == ("[]", "[]")

@@ -1,0 +1,39 @@
+"""Write the golden views and the schema anew; look at the difference before you commit.
+
+Type ``PYTHONPATH=tests .venv/bin/python tests/unit/run/write_goldens.py``.
+"""
+
+import json
+from pathlib import Path
+
+from unit.run.views import GOLDEN
+
+from nbresume.run import view
+from nbresume.run.view import RunView
+
+FOLDER = Path(__file__).parents[2] / "data" / "runview"
+SIZE = 100
+"""What a golden view says for the size of any payload."""
+SCHEMA = Path(view.__file__).with_name("runview.schema.json")
+
+
+def as_text(value: object) -> str:
+    """Return the JSON as it is kept: sorted, one space deep."""
+    return json.dumps(value, sort_keys=True, indent=1) + "\n"
+
+
+def golden(view: RunView) -> str:
+    """Return a view as it is kept: sizes vary with the Python that pickled."""
+    found = json.loads(view.to_json())
+    for holder, size in [(found["usage"], "bytes")] + [
+        (step, "payload_bytes") for step in found["steps"]
+    ]:
+        holder[size] = min(holder[size], SIZE)
+    return as_text(found)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    SCHEMA.write_text(as_text(view.schema()))
+    for name, make in GOLDEN.items():
+        (FOLDER / f"{name}.json").write_text(golden(make()))
