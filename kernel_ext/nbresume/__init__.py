@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nbresume.settings import __version__
 
 if TYPE_CHECKING:
+    from nbresume.capture.registry import register
     from nbresume.compose import open_checkpoints
     from nbresume.errors import NbresumeError
     from nbresume.run.view import RunView
@@ -25,6 +26,7 @@ _LAZY = {
     "RunView": "nbresume.run.view",
     "load_ipython_extension": "nbresume.ui.ipython.magics",
     "open_checkpoints": "nbresume.compose",
+    "register": "nbresume.capture.registry",
     "unload_ipython_extension": "nbresume.ui.ipython.magics",
 }
 
@@ -36,6 +38,7 @@ __all__ = [
     "__version__",
     "load_ipython_extension",
     "open_checkpoints",
+    "register",
     "unload_ipython_extension",
 ]
 

@@ -6,6 +6,8 @@ pickles what it bound, unit by unit; ``python roundtrip.py rebuild IN OUT`` bind
 again and evaluates the checks of the case. Both are run by the `round_trip` function.
 """
 
+import functools
+import linecache
 import os
 import pickle
 import subprocess
@@ -18,25 +20,56 @@ from nbresume.capture.canonical import look
 from nbresume.capture.pickling import dump
 from nbresume.capture.rebuild import rebuild
 
+VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
+CELL = "kernel-4711-cell.py"
+"""As a kernel does, the file name of a cell holds the number of the process."""
 
-def round_trip(cases, folder: Path):
+
+@functools.cache
+def pythons():
+    """Return {minor version: interpreter} of this Python and the project's others."""
+    found = {VERSION: sys.executable}
+    for folder in (".venv", ".venv-newest"):
+        python = Path(__file__).parents[2] / folder / "bin" / "python"
+        if python.exists():
+            code = "import sys, nbresume; print('%d.%d' % sys.version_info[:2])"
+            done = subprocess.run(
+                [str(python), "-c", code], capture_output=True, text=True, check=False
+            )
+            if done.returncode == 0:
+                found.setdefault(done.stdout.strip(), str(python))
+    return found
+
+
+def routes():
+    """Return the pairs (writes, reads) of minor versions: within this one, and across.
+
+    Both directions are run by each Python that the suite is run on.
+    """
+    others = [version for version in pythons() if version != VERSION]
+    across = [pair for one in others for pair in ((VERSION, one), (one, VERSION))]
+    return [(VERSION, VERSION), *across]
+
+
+def round_trip(cases, folder: Path, route=None):
     """Return {case: what went wrong} of {case: (source, checks)}; empty: nothing."""
+    writes, reads = route or (VERSION, VERSION)
     texts = {name: tuple(case) for name, case in cases.items()}
     (folder / "cases").write_bytes(pickle.dumps(texts))
-    _run("dump", folder / "cases", folder / "dumped", seed="1")
-    _run("rebuild", folder / "dumped", folder / "results", seed="2")
+    _run(writes, "dump", folder / "cases", folder / "dumped", seed="1")
+    _run(reads, "rebuild", folder / "dumped", folder / "results", seed="2")
     results = pickle.loads((folder / "results").read_bytes())
     return {name: told for name, told in results.items() if told}
 
 
-def _run(what, source: Path, target: Path, *, seed):
+def _run(version, what, source: Path, target: Path, *, seed):
+    # Each interpreter has the project in its own environment.
     environment = {
         **os.environ,
         "PYTHONHASHSEED": seed,
-        "PYTHONPATH": os.pathsep.join(sys.path),
         "PYTHONWARNINGS": "error",
     }
-    command = [sys.executable, __file__, what, str(source), str(target)]
+    command = [pythons()[version], __file__, what, str(source), str(target)]
     ended = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False
     )
@@ -50,7 +83,9 @@ def _clear(namespace):
 
 def dump_case(source, namespace):
     """Return names, units and digests of what a source binds."""
-    exec(compile(source, "<nbresume case>", "exec"), namespace)  # noqa: S102 - the case
+    lines = source.splitlines(keepends=True)
+    linecache.cache[CELL] = (len(source), None, lines, CELL)
+    exec(compile(source, CELL, "exec"), namespace)  # noqa: S102 - the case
     values = {
         name: value
         for name, value in namespace.items()
@@ -71,8 +106,9 @@ def dump_case(source, namespace):
         for name, value in values.items()
         if name in compound or is_atom(value)
     }
+    linecache.cache.pop(CELL, None)
     digests = {name: seen.digest for name, seen in looks.items() if name in names}
-    return names, streams, digests
+    return names, streams, digests, VERSION
 
 
 def _shared(compound, looks):
@@ -118,7 +154,7 @@ def _reached(object_id, alone):
 
 def check_case(dumped, checks, namespace):
     """Return what is wrong with the rebuilt names."""
-    names, streams, digests = dumped
+    names, streams, digests, version = dumped
     got = {}
 
     def resolve(object_id):
@@ -139,7 +175,7 @@ def check_case(dumped, checks, namespace):
     wrong = [
         f"another digest: {name}"
         for name, digest in digests.items()
-        if digest != look(namespace[name], namespace).digest
+        if version == VERSION and digest != look(namespace[name], namespace).digest
     ]
     info = {
         "sizes": {
@@ -153,10 +189,28 @@ def check_case(dumped, checks, namespace):
             if target in streams
         },
     }
-    namespace.update(info)
+    namespace.update(info, SHOWN=_shows_source, RAISES=_raises)
     exec("import sys", namespace)  # noqa: S102 - modules are imported by name
     failed = [check for check in checks if not eval(check, namespace)]  # noqa: S307 - the case
     return wrong + [f"not true: {check}" for check in failed]
+
+
+def _shows_source(function):
+    """Tell whether a traceback shows the last line of a function that fails."""
+    linecache.checkcache()
+    try:
+        function()
+    except Exception:  # noqa: BLE001 - any will do
+        return "# here" in traceback.format_exc()
+    return False
+
+
+def _raises(kind, function):
+    try:
+        function()
+    except kind:
+        return True
+    return False
 
 
 def main(what, source, target):

@@ -250,14 +250,22 @@ def _available():
     }
 
 
-@pytest.fixture(scope="module")
-def wrong(tmp_path_factory):
-    """Return what went wrong, by case; all cases share two processes."""
+def _load_roundtrip():
     path = Path(__file__).with_name("roundtrip.py")
     spec = importlib.util.spec_from_file_location("roundtrip", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.round_trip(_available(), tmp_path_factory.mktemp("buffers"))
+    return module
+
+
+ROUNDTRIP = _load_roundtrip()
+
+
+@pytest.fixture(scope="module", params=ROUNDTRIP.routes(), ids="-to-".join)
+def wrong(request, tmp_path_factory):
+    """Return what went wrong, by case; all cases of a route share two processes."""
+    folder = tmp_path_factory.mktemp("buffers")
+    return ROUNDTRIP.round_trip(_available(), folder, request.param)
 
 
 @pytest.mark.parametrize("case", _available())

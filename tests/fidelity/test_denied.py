@@ -54,12 +54,6 @@ def _traceback():
         return error.__traceback__
 
 
-def _logger():
-    made = logging.getLogger("fidelity.denied")
-    made.handlers = [logging.NullHandler()]
-    return made
-
-
 THING = _Thing()
 CASES = {
     "file to write": lambda tmp: (tmp / "w").open("w"),
@@ -98,7 +92,7 @@ CASES = {
     "frame": lambda tmp: sys._getframe(),
     "traceback": lambda tmp: _traceback(),
     "log handler": lambda tmp: logging.NullHandler(),
-    "logger with handlers": lambda tmp: _logger(),
+    "logger without a name": lambda tmp: logging.Logger("apart"),  # noqa: LOG001
     "database connection": lambda tmp: sqlite3.connect(":memory:"),
     "module made at run time": lambda tmp: types.ModuleType("made"),
     "reader of rows": lambda tmp: csv.reader([]),

@@ -6,6 +6,7 @@ value becomes a graph of parts; parts in a circle are told apart by what they le
 (partition refinement), all others are digested from the leaves up. Nothing recurses.
 """
 
+import contextlib
 import copyreg
 import datetime as dt
 import decimal
@@ -75,10 +76,34 @@ def look(value: Any, namespace: Mapping[str, Any]) -> Look:
     return Look(None, why, walk.reach)
 
 
+def reach_outside(
+    value: Any, namespace: Mapping[str, Any], stop: frozenset[int]
+) -> dict[int, Any]:
+    """Return what a value reaches without passing through some other objects.
+
+    Parameters
+    ----------
+    value
+        Any value.
+    namespace
+        The namespace of the notebook.
+    stop
+        The ids of objects that are not entered; the value itself is.
+    """
+    walk = _Walk(namespace, stop - {id(value)})
+    # what cannot be decided further on was reached all the same
+    with contextlib.suppress(Exception):
+        walk.token(value)
+    return {i: seen for i, seen in walk.reach.items() if i not in walk.stop}
+
+
 class _Walk:
     """The graph of one value, and on the way the objects that it reaches."""
 
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
+    def __init__(
+        self, namespace: Mapping[str, Any], stop: frozenset[int] = frozenset()
+    ) -> None:
+        self.stop = stop
         self.reach: dict[int, Any] = {}
         self._namespace = namespace
         self._singletons = definition_parts.singletons()
@@ -112,6 +137,8 @@ class _Walk:
         known = self._refs.get(id(value))
         if known is not None:
             return known
+        if id(value) in self.stop:
+            return b"outside"
         self._kept.append(value)
         ref: Ref | None = self._box(value, kind) if kind in _BOXES else None
         if ref is None:

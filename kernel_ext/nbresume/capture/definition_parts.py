@@ -1,22 +1,28 @@
-"""Functions, classes, cells and other definitions as the canonical walk sees them.
+"""The parts of functions, classes and cells: for the canonical walk and the pickler.
 
 The rule: what a definition does counts, not where it was written: code without file
 names and line numbers, defaults, cells, attributes, and the body of a class. Names of
 the live namespace are inputs of their own and no parts of a function.
 """
 
+import enum
 import functools
+import itertools
 import marshal
 import sys
 import threading
 import types
 import typing
+import warnings
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nbresume.capture.atoms import Parts, Undecidable, importable, tag_of
-from nbresume.capture.denied import reason
+from nbresume.capture.denied import has_own_code, reason, reduce_unchanged
+from nbresume.capture.registry import DEFAULT
+from nbresume.capture.sources import codes, dataclass_spec, generated_methods
+from nbresume.errors import CaptureError
 
 LRU = functools._lru_cache_wrapper  # noqa: SLF001 - the type has no public name
 """The type of what ``functools.lru_cache`` returns."""
@@ -35,6 +41,8 @@ _STATIC_TYPE = 1 << 9
 _SINGLETONS = (
     ("random", "_inst"),
     ("numpy.random.mtrand", "_rand"),
+    ("numpy.random.mtrand", "_rand._bit_generator"),
+    ("IPython.core.interactiveshell", "InteractiveShell._instance"),
     ("os", "environ"),
     *(("sys", name) for name in ("stdin", "stdout", "stderr")),
     *(("dataclasses", name) for name in ("MISSING", "KW_ONLY")),
@@ -53,27 +61,32 @@ _VOLATILE = frozenset(
 )
 _DISPATCH_CACHES = frozenset({"dispatch_cache", "cache_token", "_clear_cache"})
 """What functools.singledispatch fills when it is called."""
-_ENUM_TABLES = frozenset(
+ENUM_TABLES = frozenset(
     {
         *("_member_map_", "_member_names_", "_member_type_", "_value2member_map_"),
         *("_hashable_values_", "_unhashable_values_", "_unhashable_values_map_"),
         *("_generate_next_value_", "_new_member_", "_use_args_", "_value_repr_"),
     }
 )
+"""What making an enum fills, each version of Python its own."""
+_MEMBER_FIELDS = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})
+"""What every member of an enum has of its class."""
+_PROTOCOL_FIELDS = ("__protocol_attrs__", "__non_callable_proto_members__")
 
 
-def singletons() -> dict[int, tuple[Any, str]]:
-    """Return id → (owner, attribute) of objects that exist once in each process.
+def singletons() -> dict[int, tuple[str, str]]:
+    """Return id → (module, path in it) of objects that exist once in each process.
 
     They are referred to, never copied: a copy of the global random state would leave
     the seeded stream, a copy of the environment would change nothing.
     """
     found = {}
-    for module, name in _SINGLETONS:
-        owner = sys.modules.get(module)
-        value = getattr(owner, name, None)
+    for module, path in _SINGLETONS:
+        value: Any = sys.modules.get(module)
+        for name in path.split("."):
+            value = getattr(value, name, None)
         if value is not None:
-            found[id(value)] = (owner, name)
+            found[id(value)] = (module, path)
     return found
 
 
@@ -94,16 +107,74 @@ def used_globals(function: types.FunctionType) -> dict[str, Any]:
     """Return what a function with globals of its own can see of them."""
     seen = function.__globals__
     names = dict.fromkeys(
-        name for code in _codes(function.__code__) for name in code.co_names
+        name for code in codes(function.__code__) for name in code.co_names
     )
     return {name: seen[name] for name in names if name in seen}
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _codes(const)
+# -- classes, for the pickler ----------------------------------------------------
+
+
+def repeated_attributes(kind: type) -> dict[str, Any]:
+    """Return what a class says again after a base; cloudpickle leaves it out."""
+    bases = [vars(base) for base in kind.__mro__[1:]]
+    return {
+        name: value
+        for name, value in vars(kind).items()
+        if any(base.get(name, bases) is value for base in bases)
+    }
+
+
+def remade_attributes(
+    kind: Any, is_apart: Callable[[Any], bool]
+) -> tuple[set[str], dict[str, Any]]:
+    """Return names that are made anew on loading, and what `set_class` needs for it.
+
+    Each version of Python fills classes in another way.
+    """
+    names = {"__slotnames__"}
+    extra: dict[str, Any] = {}
+    own = vars(kind)
+    methods = {n: m for n, m in generated_methods(kind).items() if not is_apart(m)}
+    if methods:
+        names |= {*methods, "__dataclass_params__"}
+        extra["dataclass"] = (dataclass_spec(kind), tuple(sorted(methods)))
+    if isinstance(kind, enum.EnumType):
+        names |= ENUM_TABLES
+        rows: Mapping[str, Any] = kind.__members__
+        members = {
+            name: fields
+            for name, member in rows.items()
+            if (fields := _member_fields(member))
+        }
+        extra |= {"members": members} if members else {}
+    if own.get("_is_protocol"):
+        names |= {*_PROTOCOL_FIELDS}
+        hook = own.get("__subclasshook__")
+        hook = getattr(hook, "__func__", hook)
+        if getattr(hook, "__module__", "") == "typing":
+            names.add("__subclasshook__")
+        extra["protocol"] = True
+    return names, extra
+
+
+def _member_fields(member: Any) -> dict[str, Any]:
+    return {n: v for n, v in vars(member).items() if n not in _MEMBER_FIELDS}
+
+
+def with_layout(kind: type, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments for the maker of a class, completed."""
+    # cloudpickle forgets both: instances would get a dict, and a local class the
+    # name of a global one.
+    *first, body, tracker, extra = arguments
+    body = {**body, "__qualname__": kind.__qualname__}
+    made_by_typing = typing.NamedTuple in vars(kind).get("__orig_bases__", ())
+    if "__slots__" in vars(kind) and not made_by_typing:
+        body["__slots__"] = vars(kind)["__slots__"]
+    return (*first, body, tracker, extra)
+
+
+# -- for the walk -----------------------------------------------------------------
 
 
 def parts(value: Any, namespace: Mapping[str, Any]) -> Parts | None:
@@ -112,7 +183,8 @@ def parts(value: Any, namespace: Mapping[str, Any]) -> Parts | None:
     Raises
     ------
     Undecidable
-        It is a module that was made at run time.
+        It is a module that was made at run time, or what was written to describe or
+        to pickle the value fails or changes it.
     """
     if isinstance(value, type):
         return _class_parts(value)
@@ -120,11 +192,32 @@ def parts(value: Any, namespace: Mapping[str, Any]) -> Parts | None:
         return _function_parts(value, namespace)
     if isinstance(value, types.ModuleType):
         return _module_parts(value)
-    target = importable(value)
-    if target:
-        return Parts(tag_of("import", target))
-    expand = _BY_TYPE.get(type(value))
+    kind = type(value)
+    rebuilder = DEFAULT.find(kind)
+    try:
+        if rebuilder is not None:
+            kids = [rebuilder.describe(value), rebuilder.rebuild]
+            return Parts(tag_of("registered", rebuilder.kind), kids, seen=[value])
+        target = importable(value)
+        if target:
+            return Parts(tag_of("import", target))
+        if has_own_code(kind) and reason(value) is None:
+            reduce_unchanged(value, 4)
+    except CaptureError as error:
+        raise Undecidable(f"{error.refused} cannot be compared") from error
+    expand = _BY_TYPE.get(kind)
     return None if expand is None else expand(value)
+
+
+def reduce_iterator(value: Any) -> tuple[Any, ...]:
+    """Return what an iterator of itertools pickles as, without a word.
+
+    Python 3.12 warns of it each time; the author has asked for nothing of the kind.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reduced: tuple[Any, ...] = value.__reduce__()
+    return reduced
 
 
 def code_bits(code: types.CodeType) -> bytes:
@@ -201,6 +294,8 @@ def _class_parts(kind: type) -> Parts:
         for name, value in vars(kind).items()
         if name not in _VOLATILE and not isinstance(value, _DESCRIPTORS)
     }
+    for name in generated_methods(kind):  # the fields say all about them
+        del body[name]
     if not body.get("__annotations__"):  # reading them makes an empty dict
         body.pop("__annotations__", None)
     if "__dataclass_fields__" in body:
@@ -219,7 +314,7 @@ def _enum_body(body: Mapping[str, Any], members: Mapping[str, Any]) -> dict[str,
     rest = {
         name: value
         for name, value in body.items()
-        if name not in members and name not in _ENUM_TABLES
+        if name not in members and name not in ENUM_TABLES
     }
     values = {name: member._value_ for name, member in members.items()}
     return {**rest, "": values}
@@ -250,6 +345,11 @@ def _typevar_parts(value: Any) -> Parts:
     return Parts(tag_of("typevar", value, len(bound)), list(bound), seen=[value])
 
 
+def _new_type_parts(value: Any) -> Parts:
+    tag = tag_of("new type", value.__qualname__)
+    return Parts(tag, [value.__supertype__], seen=[value])
+
+
 def _weak_parts(value: Any) -> Parts:
     if isinstance(value, weakref.WeakSet):
         return Parts(b"weak set", list(value), ordered=False, seen=[value])
@@ -261,6 +361,11 @@ def _lock_parts(value: Any) -> Parts | None:
     if reason(value) is not None:
         return None
     return Parts(tag_of(LOCKS[type(value)]), seen=[value])
+
+
+def _iterator_parts(value: Any) -> Parts:
+    kids = [*reduce_iterator(value)]
+    return Parts(tag_of("iterator", type(value)), kids, seen=[value])
 
 
 def _bound_parts(value: Any) -> Parts:
@@ -279,7 +384,13 @@ _BY_TYPE: Mapping[type, Callable[[Any], Parts | None]] = {
     staticmethod: lambda value: Parts(b"static method", [value.__func__]),
     functools.cached_property: lambda value: Parts(b"cached property", [value.func]),
     typing.TypeVar: _typevar_parts,
+    typing.ParamSpec: lambda value: Parts(tag_of("paramspec", value), seen=[value]),
+    typing.TypeVarTuple: lambda value: Parts(tag_of("types", value), seen=[value]),
+    typing.NewType: _new_type_parts,
     LRU: _cached_parts,
+    **{
+        kind: _iterator_parts for kind in vars(itertools).values() if type(kind) is type
+    },
     **dict.fromkeys(LOCKS, _lock_parts),
     **dict.fromkeys(WEAK, _weak_parts),
 }

@@ -9,6 +9,7 @@ stored format and are never renamed.
 import dataclasses
 import functools
 import importlib
+import queue
 import sys
 import threading
 import types
@@ -21,29 +22,32 @@ from typing import Any
 from cloudpickle import cloudpickle
 
 from nbresume.capture import denied
-from nbresume.capture.atoms import importable
+from nbresume.capture.atoms import importable, resolve_import
 from nbresume.capture.definition_parts import (
     LOCKS,
     LRU,
     WEAK,
     globals_home,
+    remade_attributes,
+    repeated_attributes,
     singletons,
     used_globals,
+    with_layout,
+)
+from nbresume.capture.sources import (
+    code_parts,
+    make_code_of,
+    set_dataclass,
 )
 from nbresume.errors import CaptureError
 
 Reduced = tuple[Any, ...]
 
-_CODE_FIELDS = (
-    *("argcount", "posonlyargcount", "kwonlyargcount", "nlocals", "stacksize"),
-    *("flags", "code", "consts", "names", "varnames", "filename", "name"),
-    *("qualname", "firstlineno", "linetable", "exceptiontable"),
-    *("freevars", "cellvars"),
-)
 _SPECIAL = (
     *("__defaults__", "__kwdefaults__", "__annotations__"),
-    *("__doc__", "__qualname__", "__module__"),
+    *("__doc__", "__qualname__", "__module__", "__type_params__"),
 )
+_HOOK = "__init_subclass__"
 _FIELD_KIND = type(dataclasses._FIELD)  # type: ignore[attr-defined]  # noqa: SLF001 - no public name
 
 
@@ -60,9 +64,73 @@ def set_cell(cell: types.CellType, state: tuple[Any]) -> None:
     cell.cell_contents = state[0]
 
 
-def make_code(*fields: Any) -> types.CodeType:
-    """Return a code object of this Python minor."""
-    return types.CodeType(*fields)
+def make_class(meta: Any, name: str, bases: Any, *more: Any) -> Any:
+    """Return a class without a body; code of the notebook does not hear of it."""
+    builtin = next(base for base in meta.__mro__ if importable(base))
+    quiet = meta if builtin is meta else functools.partial(builtin.__new__, meta)
+    hooks = [(base, vars(base)[_HOOK]) for base in _hooked(bases)]
+    # It was called when the class was defined; again, it would register it twice.
+    for base, _ in hooks:
+        type.__setattr__(base, _HOOK, classmethod(lambda *_, **__: None))
+    try:
+        return cloudpickle._make_skeleton_class(quiet, name, bases, *more)  # noqa: SLF001 - see reduce_class
+    finally:
+        for base, hook in hooks:
+            type.__setattr__(base, _HOOK, hook)
+
+
+def _hooked(bases: Any) -> list[type]:
+    kinds = dict.fromkeys(
+        base for kind in types.resolve_bases(bases) for base in kind.__mro__
+    )
+    return [kind for kind in kinds if _HOOK in vars(kind) and not importable(kind)]
+
+
+def set_class(kind: Any, state: tuple[Any, ...]) -> None:
+    """Give a class its body, and what this version of Python adds to it."""
+    body, slots, extra = state
+    cloudpickle._class_setstate(kind, (body, slots))  # noqa: SLF001 - see reduce_class
+    if "dataclass" in extra:
+        set_dataclass(kind, *extra["dataclass"])
+    for name, fields in extra.get("members", {}).items():
+        kind[name].__dict__.update(fields)
+    if extra.get("protocol"):
+        _set_protocol(kind)
+
+
+def _set_protocol(kind: Any) -> None:
+    # Python 3.12 and later list the members when a class is made; then it was empty.
+    if sys.version_info >= (3, 12):
+        kind.__protocol_attrs__ = typing._get_protocol_attrs(kind)  # type: ignore[attr-defined]  # noqa: SLF001 - no public name
+        if vars(kind).get("_is_runtime_protocol"):
+            typing.runtime_checkable(kind)
+
+
+def make_single(module: str, path: str) -> Any:
+    """Return the object of this process that exists once in each.
+
+    Raises
+    ------
+    CaptureError
+        This process has none.
+    """
+    found = resolve_import(f"{module}:{path}")
+    if found is None:
+        raise CaptureError(
+            f"{module}.{path} was referred to",
+            because="this process has none",
+            remedy="Restore it in a kernel of Jupyter.",
+        )
+    return found
+
+
+def make_type_parameter(
+    kind: str, name: str, arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """Return a TypeVar, ParamSpec, TypeVarTuple or NewType of the notebook."""
+    made = getattr(typing, kind)(name, *arguments, **options)
+    made.__module__ = "__main__"
+    return made
 
 
 def make_function(
@@ -140,6 +208,7 @@ class Definitions:
         self._singletons = singletons()
         self._bare: set[int] = set()
         self._globals: dict[int, tuple[Any, dict[str, Any]]] = {}
+        self._texts: dict[str, str] = {}
 
     def reduce(self, value: Any) -> Any:
         """Return how a definition is pickled; NotImplemented if it is none.
@@ -150,8 +219,10 @@ class Definitions:
             It is a module that was made at run time.
         """
         if isinstance(value, type):
-            return reduce_class(value)
+            return reduce_class(value, self._is_apart)
         kind = type(value)
+        if kind is types.CodeType:
+            return reduce_code(value, self._texts)
         if kind is types.FunctionType:
             return self._function(value)
         if kind is types.CellType:
@@ -160,7 +231,7 @@ class Definitions:
             return _reduce_module(value)
         named = self._singletons.get(id(value))
         if named is not None:
-            return getattr, named
+            return make_single, named
         reduce = _REDUCERS.get(kind)
         return NotImplemented if reduce is None else reduce(value)
 
@@ -172,8 +243,10 @@ class Definitions:
         special = {
             name: value
             for name in _SPECIAL
-            if (value := getattr(function, name)) not in (None, {})
+            if (value := getattr(function, name, None)) not in (None, {})
         }
+        if not special.get("__type_params__", True):
+            del special["__type_params__"]
         contents = [self._content(cell) for cell in closure]
         seen: dict[str, Any] = function.__globals__
         home = globals_home(function, self._namespace)
@@ -192,10 +265,13 @@ class Definitions:
         arguments = (code, where, name, function.__closure__)
         return make, arguments, state, None, None, set_function
 
+    def _is_apart(self, value: Any) -> bool:
+        return id(value) in self._units and id(value) not in self._own
+
     def _content(self, cell: types.CellType) -> tuple[Any] | None:
         # A cell with an object id has a stream of its own; an older stream of the
         # function must not put an older content into it.
-        if id(cell) in self._units and id(cell) not in self._own:
+        if self._is_apart(cell):
             return None
         try:
             return (cell.cell_contents,)
@@ -211,44 +287,35 @@ class Definitions:
             return make_cell, ()
 
 
-def reduce_class(kind: type) -> Any:
-    """Return how a class is pickled: by value if no import finds it again."""
+def reduce_class(kind: type, is_apart: Callable[[Any], bool]) -> Any:
+    """Return how a class is pickled: by value if no import finds it again.
+
+    `is_apart` tells which objects have streams of their own.
+    """
     if importable(kind):
         return NotImplemented
     reduced = cloudpickle._class_reduce(kind)  # noqa: SLF001 - no public reducer
     if reduced is NotImplemented or len(reduced) < 3:  # noqa: PLR2004 - built-in types
         return reduced
-    make, arguments, (body, slots), *rest = reduced
+    make, arguments, (body, slots), *_ = reduced
     # The last but one is cloudpickle's tracker id: random, and on loading it would
     # turn the class into whatever live class has the same id.
     arguments = (*arguments[:-2], None, arguments[-1])
     if make is cloudpickle._make_skeleton_class:  # noqa: SLF001 - as above
-        arguments = _with_layout(kind, arguments)
+        make, arguments = make_class, with_layout(kind, arguments)
+        body = {**body, **repeated_attributes(kind)}
+    remade, extra = remade_attributes(kind, is_apart)
     kept = {
         name: value
         for name, value in body.items()
-        if name != "__slotnames__" and not isinstance(value, types.MemberDescriptorType)
+        if name not in remade and not isinstance(value, types.MemberDescriptorType)
     }
-    return (make, arguments, (kept, slots), *rest)
+    return make, arguments, (kept, slots, extra), None, None, set_class
 
 
-def _with_layout(kind: type, arguments: Reduced) -> Reduced:
-    # cloudpickle forgets both: instances would get a dict, and a local class the
-    # name of a global one.
-    *first, body, tracker, extra = arguments
-    body = {**body, "__qualname__": kind.__qualname__}
-    made_by_typing = typing.NamedTuple in vars(kind).get("__orig_bases__", ())
-    if "__slots__" in vars(kind) and not made_by_typing:
-        body["__slots__"] = vars(kind)["__slots__"]
-    return (*first, body, tracker, extra)
-
-
-def reduce_code(code: types.CodeType) -> Reduced:
-    """Return how code is pickled; the name of a file of one kernel is left out."""
-    fields = {name: getattr(code, f"co_{name}") for name in _CODE_FIELDS}
-    if not code.co_filename.startswith("<"):
-        fields["filename"] = "<dynamic-code>"
-    return make_code, tuple(fields.values())
+def reduce_code(code: types.CodeType, texts: dict[str, str]) -> Reduced:
+    """Return how code is pickled: with its text, without a file of one kernel."""
+    return make_code_of, code_parts(code, texts)
 
 
 def _reduce_module(module: types.ModuleType) -> Reduced:
@@ -261,11 +328,33 @@ def _reduce_module(module: types.ModuleType) -> Reduced:
     return import_module, (module.__name__,)
 
 
-def _reduce_typevar(value: Any) -> Any:
-    reduced = cloudpickle._typevar_reduce(value)  # noqa: SLF001 - as for classes
-    if reduced[0] is getattr:
-        return reduced
-    return reduced[0], (*reduced[1][:-1], None)
+def _reduce_type_parameter(value: Any) -> Any:
+    name, kind = value.__name__, type(value)
+    found = cloudpickle._lookup_module_and_qualname(value, name=name)  # noqa: SLF001 - as for classes
+    if found is not None:
+        return getattr, found
+    if kind is typing.NewType:
+        return make_type_parameter, (kind.__name__, name, (value.__supertype__,), {})
+    options = {
+        option: given
+        for option in ("bound", "covariant", "contravariant", "infer_variance")
+        if (given := getattr(value, f"__{option}__", None))
+    }
+    if getattr(value, "has_default", bool)():  # new in Python 3.13
+        options["default"] = value.__default__
+    constraints = getattr(value, "__constraints__", ())
+    return make_type_parameter, (kind.__name__, name, constraints, options)
+
+
+def _reduce_cached_property(value: Any) -> Reduced:
+    # Python 3.11 has a lock in it, later ones do not know it.
+    kept = {name: item for name, item in vars(value).items() if name != "lock"}
+    return type(value), (value.func,), kept
+
+
+def _reduce_queue(value: Any) -> Reduced:
+    # Made by its own class, it has what each version of Python looks for in it.
+    return type(value), (value.maxsize,), value.__dict__
 
 
 def _reduce_cached(value: Any) -> Any:
@@ -288,9 +377,12 @@ def _reduce_weak(value: Any) -> Reduced:
 
 
 _REDUCERS: Mapping[type, Callable[[Any], Any]] = {
-    types.CodeType: reduce_code,
     types.MappingProxyType: lambda value: (make_proxy, (dict(value),)),
-    typing.TypeVar: _reduce_typevar,
+    typing.TypeVar: _reduce_type_parameter,
+    typing.ParamSpec: _reduce_type_parameter,
+    typing.TypeVarTuple: _reduce_type_parameter,
+    typing.NewType: _reduce_type_parameter,
+    functools.cached_property: _reduce_cached_property,
     LRU: _reduce_cached,
     property: lambda value: (
         property,
@@ -299,6 +391,7 @@ _REDUCERS: Mapping[type, Callable[[Any], Any]] = {
     classmethod: lambda value: (classmethod, (value.__func__,)),
     staticmethod: lambda value: (staticmethod, (value.__func__,)),
     _FIELD_KIND: cloudpickle._dataclass_field_base_reduce,  # noqa: SLF001 - as for classes
+    **dict.fromkeys((queue.Queue, queue.LifoQueue, queue.PriorityQueue), _reduce_queue),
     **dict.fromkeys(LOCKS, _reduce_lock),
     **dict.fromkeys(WEAK, _reduce_weak),
 }

@@ -2,10 +2,12 @@
 
 The rule: decided by the names of the classes that a type derives from, so that no
 library is imported for it. Loading is where the harm happens (a file handle that
-truncates its file, a future that hangs), so nothing is ever loaded to find out.
+truncates its file, a future that hangs), so nothing is ever loaded to find out. A value
+that its own pickling code changes is put back as it was, and refused.
 """
 
-import logging
+import copyreg
+import functools
 import types
 import weakref
 from collections.abc import Mapping
@@ -112,8 +114,6 @@ def reason(value: Any) -> str | None:
         known = _by_type[kind] = _reason_of(kind)
     if known == _HELD:
         return _HELD if _is_held(value) else None
-    if not known and isinstance(value, logging.Logger) and value.handlers:
-        return "the handlers of a logger belong to this kernel"
     return known or None
 
 
@@ -193,3 +193,115 @@ def _is_held(lock: Any) -> bool:
         return bool(lock.locked())
     # A re-entrant lock of Python 3.11 tells its state only in its text.
     return "owner=0" not in repr(lock) and "owner=None" not in repr(lock)
+
+
+# -- values that pickling changes -----------------------------------------------------
+
+_REDUCERS = ("__reduce__", "__reduce_ex__", "__getstate__")
+_TRUSTED = frozenset({"numpy", "pandas", "pyarrow", "polars", "torch"})
+"""Libraries whose large values are looked at often, and whose code only reads."""
+_LARGE = 10_000
+_MISSING = object()
+_has_code: "weakref.WeakKeyDictionary[type, bool]" = weakref.WeakKeyDictionary()
+
+
+def has_own_code(kind: type) -> bool:
+    """Tell whether code written in Python says how values of a class are pickled."""
+    if kind in copyreg.dispatch_table:
+        return False
+    known = _has_code.get(kind)
+    if known is None:
+        known = _has_code[kind] = kind.__module__.partition(".")[
+            0
+        ] not in _TRUSTED and any(
+            isinstance(getattr(kind, name, None), types.FunctionType)
+            for name in _REDUCERS
+        )
+    return known
+
+
+def reduce_unchanged(value: Any, protocol: int) -> Any:
+    """Return what a value's own code makes of it for a pickle.
+
+    Raises
+    ------
+    CaptureError
+        The code fails, or it changed the value, which is as it was again.
+    """
+    before = _attributes(value)
+    inside = {
+        name: _content(item) for name, item in before.items() if _is_small_box(item)
+    }
+    try:
+        reduced = value.__reduce_ex__(protocol)
+    except (CaptureError, RecursionError):
+        raise
+    except (Exception, SystemExit) as error:
+        raise CaptureError(
+            f"a value of type {type_name(value)}",
+            because=f"its own pickling code failed ({type(error).__name__}: {error})",
+            remedy=REMEDY,
+        ) from error
+    changed = _put_back(value, before, inside)
+    if changed:
+        raise CaptureError(
+            f"a value of type {type_name(value)}",
+            because=f"pickling it changes its {' and '.join(changed)}",
+            remedy=f"Let __getstate__ or __reduce__ only read. {REMEDY}",
+        )
+    return reduced
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    own = getattr(value, "__dict__", None)
+    found = dict(own) if type(own) is dict else {}
+    names: list[str] = copyreg._slotnames(type(value))  # type: ignore[attr-defined]  # noqa: SLF001 - as pickle finds them
+    for name in names:
+        item = getattr(value, name, _MISSING)
+        if item is not _MISSING:
+            found[name] = item
+    return found
+
+
+def _is_small_box(item: Any) -> bool:
+    return type(item) in (list, dict, set) and len(item) <= _LARGE
+
+
+def _content(box: Any) -> list[Any]:
+    return list(box.items()) if type(box) is dict else list(box)
+
+
+def _is_same_content(box: Any, content: list[Any]) -> bool:
+    if type(box) is set:
+        return len(box) == len(content) and all(item in box for item in content)
+    now = _content(box)
+    if type(box) is dict:
+        pairs = zip(now, content, strict=False)
+        same = all(a[0] is b[0] and a[1] is b[1] for a, b in pairs)
+    else:
+        same = all(a is b for a, b in zip(now, content, strict=False))
+    return same and len(now) == len(content)
+
+
+def _put_back(
+    value: Any, before: dict[str, Any], inside: dict[str, list[Any]]
+) -> list[str]:
+    """Undo what changed; return the names of the attributes concerned."""
+    now = _attributes(value)
+    changed = []
+    for name, item in before.items():
+        if now.get(name, _MISSING) is not item:
+            object.__setattr__(value, name, item)
+            changed.append(name)
+        if name in inside and not _is_same_content(item, inside[name]):
+            item.clear()
+            fill = item.extend if type(item) is list else item.update
+            fill(inside[name])
+            changed.append(name)
+    kind = type(value)
+    if kind.__module__ == "__main__":  # a library may fill a cache
+        for name in now.keys() - before.keys():
+            if not isinstance(getattr(kind, name, None), functools.cached_property):
+                object.__delattr__(value, name)
+                changed.append(name)
+    return sorted(set(changed))

@@ -250,6 +250,11 @@ class Live:
             return False
         return entry.made is not Made.AMBIENT or bool(entry.cells)
 
+    def note_unseen(self, name: str, cell: CellText) -> None:
+        """Mark a name as changed by something that no cell named, after this cell."""
+        self.entry(name)
+        self._mark_changed(name, cell)
+
     def _mark_changed(self, name: str, cell: CellText) -> None:
         entry = self._entries[name]
         if entry.made is not Made.AMBIENT:

@@ -17,7 +17,9 @@ from typing import Any
 from nbresume.capture import denied
 from nbresume.capture.atoms import importable, type_name
 from nbresume.capture.buffers import Buffers
+from nbresume.capture.definition_parts import reduce_iterator
 from nbresume.capture.definitions import Definitions
+from nbresume.capture.registry import DEFAULT, make_registered
 from nbresume.errors import CaptureError
 
 PROTOCOL = 5
@@ -75,13 +77,13 @@ def dump(
         raise
     except RecursionError as error:
         raise _refusal(values, "it is nested too deep") from error
-    except Exception as error:  # noqa: BLE001 - reducers are anybody's code
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - anybody's code
         first = error
     try:
         return _Dump(values, units, namespace).run(_dill_pickler())
     except CaptureError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         # The C pickler's words name the culprit, dill's only the place.
         raise _refusal(values, f"{type(first).__name__}: {first}") from error
 
@@ -155,6 +157,10 @@ class _Dump:
         kind = type(value)
         if self._plain.get(kind):
             return NotImplemented
+        rebuilder = DEFAULT.find(kind)
+        if rebuilder is not None:
+            described = (rebuilder.kind, rebuilder.rebuild, rebuilder.describe(value))
+            return make_registered, described
         reduced = self._definitions.reduce(value)
         if reduced is not NotImplemented:
             return reduced
@@ -162,7 +168,7 @@ class _Dump:
         reduced = self._arrays.reduce(value)
         if reduced is not NotImplemented or isinstance(value, type):
             return reduced
-        if _has_own_way(kind):
+        if _has_own_way(kind) or denied.has_own_code(kind):
             return _named(value)
         self._plain[kind] = kind.__module__.partition(".")[0] not in _SPECIAL_HOMES
         return NotImplemented
@@ -180,7 +186,13 @@ def _has_own_way(kind: type) -> bool:
 
 def _named(value: Any) -> Any:
     """Return a value's own reduction; refuse a name that no import would find."""
-    reduced = value.__reduce_ex__(PROTOCOL)
+    kind = type(value)
+    if kind.__module__ == "itertools":
+        return reduce_iterator(value)
+    if denied.has_own_code(kind):
+        reduced = denied.reduce_unchanged(value, PROTOCOL)
+    else:
+        reduced = value.__reduce_ex__(PROTOCOL)
     if isinstance(reduced, str) and not importable(value):
         module = getattr(value, "__module__", None)
         built_in = getattr(builtins, reduced, None) is value

@@ -14,6 +14,8 @@ from typing import Any
 from nbresume.capture.pickling import MAIN, NAMESPACE
 from nbresume.errors import CaptureError, NbresumeError
 
+_MOVED = {"pathlib._local": "pathlib"}
+"""Where some version of Python keeps a class, and where all of them have it."""
 _ATOM_NAMES = frozenset({"complex", "Ellipsis", "NotImplemented"})
 
 
@@ -39,7 +41,9 @@ def rebuild(
         return loader.load()
     except NbresumeError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        # A value that ends the kernel when it is loaded fails alone, like any other;
+        # only the user's own interrupt ends the loading.
         raise CaptureError(
             "a stored value cannot be rebuilt",
             because="the loading code of its type failed "
@@ -87,7 +91,7 @@ class _Unpickler(pickle.Unpickler):
         # dill's word for the namespace
         if (module_name, global_name) == ("__builtin__", "__main__"):
             return self._namespace
-        return super().find_class(module_name, global_name)
+        return super().find_class(_MOVED.get(module_name, module_name), global_name)
 
 
 class _AtomUnpickler(pickle.Unpickler):

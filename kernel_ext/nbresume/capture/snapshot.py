@@ -10,11 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbresume.capture.atoms import importable, is_atom, type_name
+from nbresume.capture.canonical import reach_outside
 from nbresume.capture.denied import is_closed_file
 from nbresume.capture.live import OPAQUE, Live, Made
 from nbresume.capture.pickling import Dumped, dump, dump_atoms
-from nbresume.capture.sharing import own_reaches, shared_objects, tight_groups
-from nbresume.capture.units import circles, deep_versions
+from nbresume.capture.sharing import (
+    own_reaches,
+    shared_objects,
+    tight_groups,
+    view_owners,
+)
+from nbresume.capture.unit_graph import Remembered, UnitGraph, deep_of, lose_holders
+from nbresume.capture.units import circles
 from nbresume.errors import CaptureError
 from nbresume.model.digests import payload_digest
 from nbresume.model.manifest import Binding, Source, Unit
@@ -48,26 +55,6 @@ class Captured:
     not_kept: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Graph:
-    """The objects that are pickled by themselves, while the units are made."""
-
-    values: dict[str, Any]
-    """Object id → live object, of everything that may be referred to."""
-    ids: dict[int, str]
-    """id() → object id."""
-    named: dict[str, str]
-    """Object id → one name that is bound to it."""
-    promoted: frozenset[str]
-    """Object ids of unnamed objects that several names share."""
-    tight: list[frozenset[str]]
-    """Groups of names that become one unit."""
-    dumped: dict[str, tuple[str, list[str], list[str]]] = field(default_factory=dict)
-    """Object id → (stream, buffers, refs) as digests and object ids."""
-    members: dict[str, list[str]] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
-
-
 class Snapshot:
     """Captures names of one kernel; remembers what did not change since."""
 
@@ -75,12 +62,12 @@ class Snapshot:
         self._live = live
         self._is_stored = is_stored
         """Says whether a payload with this digest is durable already."""
-        self._cache: dict[str, tuple[str, tuple[str, list[str], list[str]]]] = {}
-        """Object id → (digest of the look, what it was dumped to)."""
+        self._cache: dict[str, Remembered] = {}
 
     def forget(self) -> None:
         """Take nothing for stored any more: a commit failed."""
         self._cache.clear()
+        self._live.identities.forget_newest()
 
     def take(self, names: Iterable[str]) -> Captured:
         """Capture these names and every unit that they refer to.
@@ -88,16 +75,50 @@ class Snapshot:
         Afterwards each captured object has an object id and stands for its unit.
         """
         written = frozenset(names)
-        captured = Captured()
+        if not written:
+            return Captured()
         compound = self._compound()
-        graph = self._graph(compound, written)
-        targets = self._bind(written | self._relaid(graph, written), captured, graph)
-        self._dump_all(graph, targets.values(), captured)
-        self._merge_circles(graph, captured)
-        _lose_holders(graph)
+        bound, more = frozenset[str](), written
+        while more:
+            # names that are cut differently now may share with others in their turn
+            bound |= more
+            captured = Captured()
+            graph = self._graph(compound, bound)
+            targets = self._bind(bound, captured, graph)
+            self._dump_all(graph, targets.values(), captured)
+            self._merge_circles(graph, captured)
+            lose_holders(graph)
+            graph.deep = deep_of(graph)
+            more = self._recut(graph, compound, bound)
         self._finish(captured, graph, targets, written)
         self._release(compound)
         return captured
+
+    def _recut(
+        self, graph: UnitGraph, compound: Mapping[str, Any], bound: frozenset[str]
+    ) -> frozenset[str]:
+        """Return committed names that hold an object which is another unit now.
+
+        Their values have not changed, but what they refer to is cut differently, and
+        must be one object with them after a restore.
+        """
+        moved: set[int] = set()
+        for object_id, deep in graph.deep.items():
+            value = graph.values[object_id]
+            if self._live.identities.is_newest(object_id, deep, value):
+                continue
+            moved.add(id(value))
+            if isinstance(value, tuple | frozenset):
+                # no reach has it, but every holder of it reaches what it holds
+                inside = reach_outside(value, self._live.namespace, frozenset())
+                moved |= inside.keys()
+        return frozenset(
+            name
+            for name in compound.keys() - bound
+            if (entry := self._live.entry(name)).made is Made.COMMITTED
+            and entry.kept
+            and not moved.isdisjoint(self._live.look(name).reach.keys())
+        )
 
     # -- which objects are units ------------------------------------------------
 
@@ -110,10 +131,10 @@ class Snapshot:
             and not (callable(value) and importable(value))
         }
 
-    def _graph(self, compound: Mapping[str, Any], written: frozenset[str]) -> _Graph:
+    def _graph(self, compound: Mapping[str, Any], written: frozenset[str]) -> UnitGraph:
         full = {name: self._live.look(name).reach for name in compound}
-        reaches = own_reaches(compound, full, written)
-        shared = shared_objects(compound, reaches, written)
+        reaches = own_reaches(compound, full, written, self._live.namespace)
+        shared = shared_objects(compound, reaches)
         tight = tight_groups(shared)
         loose = {
             i: value
@@ -127,31 +148,25 @@ class Snapshot:
             object_id = self._live.identities.id_of(value)
             ids[id(value)], values[object_id] = object_id, value
             named.setdefault(object_id, name)
-        promoted = set()
-        for value in loose.values():
-            object_id = self._live.identities.id_of(value)
-            ids[id(value)], values[object_id] = object_id, value
-            promoted.add(object_id)
-        graph = _Graph(values, ids, named, frozenset(promoted), tight)
-        graph.errors = {}
-        self._sharers = frozenset(n for _, holders in shared.values() for n in holders)
-        return graph
-
-    def _relaid(self, graph: _Graph, written: frozenset[str]) -> frozenset[str]:
-        """Return names whose value is unchanged but is cut into other units now."""
-        touched = set(self._sharers) - written
-        for group in graph.tight:
-            touched |= group - written
-        return frozenset(
-            name
-            for name in touched
-            if (entry := self._live.entry(name)).made is Made.COMMITTED and entry.kept
-        )
+        for reach in reaches.values():
+            loose |= view_owners(reach)
+        for i, value in loose.items():
+            if i not in ids:
+                object_id = self._live.identities.id_of(value)
+                ids[i], values[object_id] = object_id, value
+        cuts = {
+            ids[id(compound[name])]: frozenset(
+                ids[i] for i in ids.keys() & full[name].keys()
+            )
+            for name in reaches
+        }
+        reached = frozenset[int]().union(*(full[name].keys() for name in reaches))
+        return UnitGraph(values, ids, named, cuts, reached, tight)
 
     # -- names ------------------------------------------------------------------
 
     def _bind(
-        self, names: frozenset[str], captured: Captured, graph: _Graph
+        self, names: frozenset[str], captured: Captured, graph: UnitGraph
     ) -> dict[str, str]:
         """Give each name its binding; return name → object id of those with a unit."""
         targets, atoms = {}, {}
@@ -185,7 +200,7 @@ class Snapshot:
     # -- pickling ---------------------------------------------------------------
 
     def _dump_all(
-        self, graph: _Graph, targets: Iterable[str], captured: Captured
+        self, graph: UnitGraph, targets: Iterable[str], captured: Captured
     ) -> None:
         todo = list(targets)
         while todo:
@@ -200,37 +215,33 @@ class Snapshot:
                 todo += graph.dumped[object_id][2]
 
     def _dump_one(
-        self, graph: _Graph, object_id: str, captured: Captured
+        self, graph: UnitGraph, object_id: str, captured: Captured
     ) -> tuple[str, list[str], list[str]]:
         name = graph.named.get(object_id)
         seen = self._live.look(name).digest if name else None
         if seen is not None and name is not None:
             remembered = self._cache.get(object_id)
-            if (
-                remembered
-                and remembered[0] == seen
-                and self._still_good(graph, name, remembered[1])
-            ):
-                return remembered[1]
+            if remembered and self._still_good(graph, object_id, seen, remembered):
+                return remembered.unit
         dumped = self._dump([object_id], graph, captured)
         if seen is not None:
-            self._cache[object_id] = (seen, dumped)
+            cut = graph.cuts.get(object_id, frozenset())
+            self._cache[object_id] = Remembered(seen, cut, dumped)
         return dumped
 
     def _still_good(
-        self, graph: _Graph, name: str, unit: tuple[str, list[str], list[str]]
+        self, graph: UnitGraph, object_id: str, seen: str, remembered: Remembered
     ) -> bool:
-        stream, buffers, refs = unit
-        reach = self._live.look(name).reach
-        crossed = any(id(graph.values[o]) in reach for o in graph.promoted)
+        stream, buffers, refs = remembered.unit
         return (
-            not crossed
+            remembered.seen == seen
             and all(ref in graph.values for ref in refs)
+            and remembered.cut == graph.cuts.get(object_id, frozenset())
             and all(self._is_stored(digest) for digest in (stream, *buffers))
         )
 
     def _dump(
-        self, object_ids: list[str], graph: _Graph, captured: Captured
+        self, object_ids: list[str], graph: UnitGraph, captured: Captured
     ) -> tuple[str, list[str], list[str]]:
         dumped: Dumped = dump(
             [graph.values[o] for o in object_ids],
@@ -248,7 +259,7 @@ class Snapshot:
             buffers.append(digest)
         return stream, buffers, sorted(dumped.refs)
 
-    def _merge_circles(self, graph: _Graph, captured: Captured) -> None:
+    def _merge_circles(self, graph: UnitGraph, captured: Captured) -> None:
         refs = {o: set(unit[2]) for o, unit in graph.dumped.items()}
         for group in graph.tight:
             held = (graph.ids.get(id(self._live.namespace[n])) for n in group)
@@ -271,29 +282,23 @@ class Snapshot:
     def _finish(
         self,
         captured: Captured,
-        graph: _Graph,
+        graph: UnitGraph,
         targets: Mapping[str, str],
         written: frozenset[str],
     ) -> None:
-        good = {o: u for o, u in graph.dumped.items() if o not in graph.errors}
-        deep = deep_versions(
-            {o: (u[0], u[1]) for o, u in good.items()},
-            {o: u[2] for o, u in good.items()},
-            graph.members,
-        )
-        for object_id, (stream, buffers, refs) in good.items():
+        self._live.identities.keep_newest(graph.reached, graph.values)
+        for object_id, deep in graph.deep.items():
+            stream, buffers, refs = graph.dumped[object_id]
             captured.units[object_id] = Unit(
                 stream=stream,
                 buffers=buffers,
                 refs=refs,
                 members=graph.members.get(object_id, []),
-                deep=deep[object_id],
+                deep=deep,
                 data=_is_data(graph.values[object_id]),
                 ambient=self._ambient(graph.named.get(object_id), written),
             )
-            self._live.identities.remember(
-                object_id, deep[object_id], graph.values[object_id]
-            )
+            self._live.identities.remember(object_id, deep, graph.values[object_id])
         for name, object_id in targets.items():
             if object_id in graph.errors:
                 value = self._live.namespace[name]
@@ -326,20 +331,6 @@ def _add(captured: Captured, data: bytes, name: str) -> str:
     digest = payload_digest(data)
     captured.parts.setdefault(digest, Part(data, "|u1", (len(data),), name))
     return digest
-
-
-def _lose_holders(graph: _Graph) -> None:
-    """Lose every unit that refers to one that cannot be kept."""
-    while True:
-        lost = {
-            object_id: f"it holds {graph.named.get(ref, 'a part')}: {graph.errors[ref]}"
-            for object_id, (_, _, refs) in graph.dumped.items()
-            for ref in refs
-            if ref in graph.errors and object_id not in graph.errors
-        }
-        if not lost:
-            return
-        graph.errors |= lost
 
 
 def _output(binding: Binding, units: Mapping[str, Unit], calls: list[str]) -> Output:

@@ -5,7 +5,7 @@ names one live object, so that names restored in any order share what they share
 The table is void for every object that was seen to change.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -21,6 +21,8 @@ class Identities:
         """The next free number; raised past what the run has used."""
         self._ids: dict[int, tuple[str, Any]] = {}
         self._objects: dict[tuple[str, str], Any] = {}
+        self._newest: dict[str, str] = {}
+        """Object id → the deep version under which names refer to it now."""
 
     def id_of(self, value: Any) -> str:
         """Return the object id of a live object, a new one if it has none."""
@@ -47,6 +49,23 @@ class Identities:
     def remember(self, object_id: str, deep: str, value: Any) -> None:
         """Let a live object stand for this unit."""
         self._objects[object_id, deep] = value
+        self._newest[object_id] = deep
+
+    def is_newest(self, object_id: str, deep: str, value: Any) -> bool:
+        """Say whether names refer to this object under this deep version."""
+        stands = self._objects.get((object_id, deep)) is value
+        return stands and self._newest.get(object_id) == deep
+
+    def keep_newest(self, reached: Iterable[int], units: Container[str]) -> None:
+        """Forget reached objects that no name refers to as units of their own now."""
+        for i in self._ids.keys() & set(reached):
+            object_id = self._ids[i][0]
+            if object_id not in units:
+                self._newest.pop(object_id, None)
+
+    def forget_newest(self) -> None:
+        """Hold no object for committed as it is: a commit failed."""
+        self._newest.clear()
 
     def forget(self, object_id: str, deep: str) -> None:
         """Let no live object stand for this unit."""
@@ -60,6 +79,8 @@ class Identities:
         """Hold no object that the namespace does not reach: free old versions."""
         self._objects = {k: v for k, v in self._objects.items() if id(v) in alive}
         self._ids = {k: v for k, v in self._ids.items() if k in alive}
+        kept = {object_id for object_id, _ in self._objects}
+        self._newest = {k: v for k, v in self._newest.items() if k in kept}
 
     def forget_holders(
         self, object_id: str, tables: Iterable[Mapping[str, Unit]]

@@ -2,6 +2,7 @@
 """One unit becomes one stream, its buffers and its references."""
 
 import copyreg
+import functools
 import gc
 import pickle
 import sys
@@ -9,6 +10,7 @@ import typing
 
 import pytest
 
+from nbresume.capture.canonical import look
 from nbresume.capture.pickling import dump, dump_atoms
 from nbresume.capture.rebuild import rebuild
 from nbresume.errors import CaptureError
@@ -180,6 +182,146 @@ def test_errors_of_a_value_become_capture_errors():
 
     with pytest.raises(CaptureError, match="ZeroDivisionError: no"):
         _plain(Rude())
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit])
+@pytest.mark.parametrize("method", ["__reduce__", "__reduce_ex__", "__getstate__"])
+def test_a_value_whose_own_code_fails_is_named(error, method):
+    """Deep inside another one; looking at it does no harm either."""
+
+    def fail(self, *args):
+        raise error
+
+    value = type("Rude", (), {method: fail, "__module__": "__main__"})()
+    with pytest.raises(CaptureError, match=rf"Rude.*{error.__name__}"):
+        _plain([{"deep": (value,)}])
+
+    assert look([value], {}).digest is None
+
+
+def _forget(self):
+    self.callback = None
+    return self.__dict__
+
+
+def _count(self):
+    self.log.append(1)
+    self.seen.add(1)
+    self.table["n"] = 1
+    return {}
+
+
+def _mark(self):
+    self.pickled = True
+    return {}
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        (_forget, "callback"),
+        (_count, "log and seen and table"),
+        (_mark, "pickled"),
+    ],
+)
+def test_a_value_that_pickling_changes_is_put_back_and_named(change, names):
+    """Neither looking at a value nor capturing it may change it."""
+    kind = type("Sly", (), {"__getstate__": change, "__module__": "__main__"})
+    value = kind()
+    value.callback, value.log, value.seen, value.table = len, [0], {0}, {"m": 0}
+    before = {"callback": len, "log": [0], "seen": {0}, "table": {"m": 0}}
+    with pytest.raises(CaptureError, match=rf"Sly: pickling it changes its {names}\."):
+        _plain([value])
+    assert vars(value) == before
+
+    assert look([value], {}).digest is None
+    assert vars(value) == before
+
+
+def test_slots_that_pickling_changes_are_put_back():
+    """They are attributes like any other."""
+
+    def change(self):
+        self.x = 2
+        return (None, {"x": 1})
+
+    body = {"__slots__": ("x",), "__getstate__": change, "__module__": "__main__"}
+    value = type("Sly", (), body)()
+    value.x = 1
+    with pytest.raises(CaptureError, match="changes its x"):
+        _plain([value])
+
+    assert value.x == 1
+
+
+def test_a_value_that_only_reads_is_kept():
+    """A cached property may be filled on the way."""
+
+    class Fair:
+        def __init__(self):
+            self.a, self.log = [1], [2]
+
+        @functools.cached_property
+        def cached(self):
+            return 3
+
+        def __getstate__(self):
+            return {"a": self.a, "cached": self.cached}
+
+    Fair.__module__ = "__main__"
+    stream = _plain(Fair()).stream
+
+    assert vars(rebuild(stream, [], resolve=None, namespace={})) == {
+        "a": [1],
+        "cached": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array(3.0),
+        np.zeros((0, 3)),
+        np.asfortranarray(np.arange(6).reshape(2, 3)),
+        np.array([(1, 2.0)], [("x", "i4"), ("y", "f8")]),
+        np.array([1, "a", None, [2]], object),
+        np.array([(1, [2])], [("n", "i8"), ("o", object)]),
+    ],
+)
+def test_odd_arrays_come_back(array):
+    """Without dimension, element or C order; structured, of objects."""
+    dumped = _plain([array])
+    buffers = [memoryview(bytearray(buffer.data)) for buffer in dumped.buffers]
+    (got,) = rebuild(dumped.stream, buffers, resolve=None, namespace={})
+
+    assert got.dtype == array.dtype
+    assert got.shape == array.shape
+    assert got.tolist() == array.tolist()
+    assert look(got, {}).digest == look(array, {}).digest
+
+
+def test_the_shell_of_the_kernel_is_a_reference(monkeypatch):
+    """And so is get_ipython, which is bound to it."""
+    shells = pytest.importorskip("IPython.core.interactiveshell")
+
+    class Shell(shells.InteractiveShell):
+        def __init__(self):
+            pass
+
+        def get_ipython(self):
+            return self
+
+    shell = Shell.__new__(Shell)
+    monkeypatch.setattr(shells.InteractiveShell, "_instance", shell)
+    stream = _plain([shell, shell.get_ipython]).stream
+    got = rebuild(stream, [], resolve=None, namespace={})
+
+    assert got[0] is shell
+    assert got[1]() is shell
+    assert look([shell], {}).digest is not None
+    monkeypatch.setattr(shells.InteractiveShell, "_instance", None)
+    with pytest.raises(CaptureError, match="this process has none"):
+        rebuild(stream, [], resolve=None, namespace={})
 
 
 def test_what_is_nested_too_deep_is_told():

@@ -1,6 +1,7 @@
 """Bytes become values again."""
 
 import pickle
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -9,6 +10,20 @@ from nbresume.capture.rebuild import rebuild, rebuild_atoms
 from nbresume.errors import CaptureError, Damaged
 
 np = pytest.importorskip("numpy")
+
+
+class Fails:
+    """A value that raises when it is loaded."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __reduce__(self):
+        return _fail, (self.error,)
+
+
+def _fail(error):
+    raise error
 
 
 def test_arrays_stand_on_the_given_memory():
@@ -43,6 +58,28 @@ def test_a_failing_type_is_told():
     stream = pickle.dumps(pickle.PickleBuffer(b""), 5)[:-1]
     with pytest.raises(CaptureError, match="loading code"):
         rebuild(stream, [], resolve=None, namespace={})
+
+
+@pytest.mark.parametrize("error", [SystemExit, RecursionError, ZeroDivisionError])
+def test_a_value_that_fails_when_it_is_loaded_fails_alone(error):
+    """Even if it asks the kernel to end."""
+    stream = dump([Fails(error)], units={}, namespace={}).stream
+    with pytest.raises(CaptureError, match=error.__name__):
+        rebuild(stream, [], resolve=None, namespace={})
+
+
+def test_an_interrupt_ends_the_loading():
+    """It is the user's, not the value's."""
+    stream = dump([Fails(KeyboardInterrupt)], units={}, namespace={}).stream
+    with pytest.raises(KeyboardInterrupt):
+        rebuild(stream, [], resolve=None, namespace={})
+
+
+def test_classes_that_a_python_moved_are_found():
+    """Python 3.13 keeps its paths in another module."""
+    stream = b"cpathlib._local\nPurePosixPath\n(Va/b\ntR."
+
+    assert rebuild(stream, [], resolve=None, namespace={}) == PurePosixPath("a/b")
 
 
 def test_a_missing_module_is_told():
