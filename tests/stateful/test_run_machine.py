@@ -118,6 +118,8 @@ class RunMachine(RuleBasedStateMachine):
                 )
             if outcome.how not in ("plain", "ran", "replayed"):
                 return
+        live = kernel.parts.live
+        live.load_all(live.pending)
         names = without_system(kernel.namespace)
         assert names == clean_run(texts)
         assert names["n"]["L"] is names["L"]

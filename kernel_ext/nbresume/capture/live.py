@@ -14,6 +14,7 @@ from typing import Any
 from nbresume.capture import denied
 from nbresume.capture.atoms import importable, is_atom, type_name
 from nbresume.capture.canonical import Look, look
+from nbresume.capture.pending import Pending, PendingNames
 from nbresume.capture.touched import functions_names, is_users, sharing
 from nbresume.capture.units import Identities
 
@@ -76,6 +77,11 @@ class Live:
         """Name → the plain cell that deleted it."""
         self._unset: set[str] = set()
         """Names removed here while a plain cell ran: not its doing."""
+        self.pending = PendingNames()
+        self.unkept: dict[str, str] = {}
+        """Name → the step that made it and could not keep its value."""
+        self._loaded: set[str] = set()
+        """Names loaded while a cell ran, looked at before it could change them."""
         self._entries: dict[str, Entry] = {}
         self._new_nonce = new_nonce
 
@@ -86,7 +92,9 @@ class Live:
     def find(self, name: str) -> Entry | None:
         """Return what is known of a name's present value; None if it has none."""
         if name not in self.namespace:
-            return None
+            return self._entries.get(name) if name in self.pending else None
+        self.pending.drop(name)
+        self.unkept.pop(name, None)
         entry = self._entries.get(name)
         value = self.namespace[name]
         if entry is None or entry.value is not value:
@@ -102,11 +110,68 @@ class Live:
         return entry
 
     def entries(self) -> dict[str, Entry]:
-        """Return the entries of all names that have a value."""
-        return {name: self.entry(name) for name in self.users()}
+        """Return the entries of all names that have a value, loaded or not."""
+        return {name: self.entry(name) for name in (*self.users(), *self.pending)}
+
+    def has(self, name: str) -> bool:
+        """Say whether a name has a value, loaded or not."""
+        return name in self.namespace or name in self.pending
+
+    # -- values that wait -------------------------------------------------------
+
+    def defer(self, name: str, entry: Entry, pending: Pending) -> None:
+        """Give a name a value that is loaded when somebody needs it."""
+        self.unset(name)
+        self._unset.discard(name)
+        self._entries[name] = entry
+        self.pending.add(name, pending)
+        self.unkept.pop(name, None)
+        self.gone.pop(name, None)
+
+    def load(self, name: str) -> None:
+        """Load the value of a name if it waits.
+
+        Raises
+        ------
+        NbresumeError
+            The value cannot be rebuilt; the name has no value then.
+        """
+        with self.pending.lock:
+            if name not in self.pending or name in self.namespace:
+                return
+            entry = self._entries.pop(name)
+            entry.value = self.pending.take(name)
+            self.set(name, entry)
+
+    def load_in_cell(self, name: str) -> Any:
+        """Load a name that a running cell asks for, and look at it first."""
+        self.load(name)
+        self.look(name)
+        self._loaded.add(name)
+        return self.namespace[name]
+
+    def tidy(self) -> None:
+        """Let names wait no more that have got a value of their own."""
+        for name in (*self.pending, *self.unkept):
+            if name in self.namespace:
+                self.pending.drop(name)
+                self.unkept.pop(name, None)
+
+    def load_all(self, names: Iterable[str]) -> None:
+        """Load all of these names that wait."""
+        for name in names:
+            self.load(name)
+
+    def loaded_in_cell(self) -> frozenset[str]:
+        """Return the names that were loaded while a cell ran, and begin anew."""
+        loaded, self._loaded = frozenset(self._loaded), set()
+        return loaded
+
+    # -- versions and looks -----------------------------------------------------
 
     def look(self, name: str) -> Look:
         """Return the remembered look at a name's value, taken now if there is none."""
+        self.load(name)
         entry = self.entry(name)
         if entry.seen is None:
             entry.seen = look(entry.value, self.namespace)
@@ -145,34 +210,45 @@ class Live:
     def callees(self, name: str) -> frozenset[str]:
         """Return the global names that code reachable from the value may use."""
         entry = self.entry(name)
-        if self._is_plain(entry.value):
-            return frozenset()
         if entry.made is Made.COMMITTED and entry.calls is not None:
             return entry.calls
+        if self._is_plain(entry.value):
+            return frozenset()
         return functions_names(self.look(name).reach, self.namespace)
 
     def closure(self, names: Iterable[str]) -> frozenset[str]:
         """Return these names and all that functions among their values may use."""
         closed: set[str] = set()
-        todo = {name for name in names if name in self.namespace and is_users(name)}
+        todo = {name for name in names if self.has(name) and is_users(name)}
         while todo:
             name = todo.pop()
             closed.add(name)
             todo |= {
                 callee
                 for callee in self.callees(name) - closed
-                if callee in self.namespace and is_users(callee)
+                if self.has(callee) and is_users(callee)
             }
         return frozenset(closed)
 
     def touched(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the names whose value code using these names could change."""
-        reaches = {
-            name: self.look(name).reach
-            for name, value in self.users().items()
-            if not self._is_plain(value)
-        }
-        return sharing(names, reaches)
+        """Return the names whose value code using these names could change.
+
+        These names, and all that share data with them, are loaded.
+        """
+        names = set(names)
+        self.load_all(names)
+        while True:
+            reaches = {
+                name: self.look(name).reach
+                for name, value in self.users().items()
+                if not self._is_plain(value)
+            }
+            touched = sharing(names, reaches)
+            reached = set[int]().union(*(reaches[name].keys() for name in touched))
+            more = self.pending.sharing(self.identities.ids_among(reached))
+            if not more:
+                return touched
+            self.load_all(more)
 
     def changed(self, names: Iterable[str]) -> frozenset[str]:
         """Return those whose value is not the one last looked at.
@@ -218,6 +294,8 @@ class Live:
         """Bind the name to the entry's value."""
         self.namespace[name] = entry.value
         self._entries[name] = entry
+        self.pending.drop(name)
+        self.unkept.pop(name, None)
         self.gone.pop(name, None)
 
     def unset(self, name: str) -> None:
@@ -225,12 +303,13 @@ class Live:
         if self.namespace.pop(name, None) is not None:
             self._unset.add(name)
         self._entries.pop(name, None)
+        self.pending.drop(name)
 
     def note_plain(
         self, cell: CellText, *, before: dict[str, Any], touched: Iterable[str]
     ) -> None:
         """Mark what a plain cell made, changed or deleted as ambient."""
-        for name in self.changed(touched):
+        for name in self.changed({*touched, *self.loaded_in_cell()}):
             self._mark_changed(name, cell)
         users = self.users()
         for name, value in users.items():
@@ -273,7 +352,8 @@ class Live:
     def forget_gone(self) -> None:
         """Drop entries of names that have no value any more."""
         for name in self._entries.keys() - self.namespace.keys():
-            del self._entries[name]
+            if name not in self.pending:
+                del self._entries[name]
 
     def is_ambient_data(self, name: str) -> bool:
         """Say whether a name's value is a plain cell's and has to be stored to last."""

@@ -77,11 +77,12 @@ class Snapshot:
         written = frozenset(names)
         if not written:
             return Captured()
-        compound = self._compound()
         bound, more = frozenset[str](), written
         while more:
             # names that are cut differently now may share with others in their turn
             bound |= more
+            self._load_sharing(bound)
+            compound = self._compound()
             captured = Captured()
             graph = self._graph(compound, bound)
             targets = self._bind(bound, captured, graph)
@@ -94,6 +95,15 @@ class Snapshot:
         self._release(compound)
         return captured
 
+    def _load_sharing(self, names: frozenset[str]) -> None:
+        """Load what waits and shares data with these names: it is cut with them."""
+        live = self._live
+        reached: set[int] = set()
+        for name in names & live.users().keys():
+            if not is_atom(live.namespace[name]):
+                reached |= live.look(name).reach.keys()
+        live.load_all(live.pending.sharing(live.identities.ids_among(reached)))
+
     def _recut(
         self, graph: UnitGraph, compound: Mapping[str, Any], bound: frozenset[str]
     ) -> frozenset[str]:
@@ -103,16 +113,20 @@ class Snapshot:
         must be one object with them after a restore.
         """
         moved: set[int] = set()
+        recut: set[str] = set()
         for object_id, deep in graph.deep.items():
             value = graph.values[object_id]
             if self._live.identities.is_newest(object_id, deep, value):
                 continue
+            recut.add(object_id)
             moved.add(id(value))
             if isinstance(value, tuple | frozenset):
                 # no reach has it, but every holder of it reaches what it holds
                 inside = reach_outside(value, self._live.namespace, frozenset())
                 moved |= inside.keys()
-        return frozenset(
+        waiting = frozenset(self._live.pending.sharing(recut))
+        self._live.load_all(waiting)
+        return waiting | frozenset(
             name
             for name in compound.keys() - bound
             if (entry := self._live.entry(name)).made is Made.COMMITTED

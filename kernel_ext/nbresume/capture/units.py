@@ -5,7 +5,7 @@ names one live object, so that names restored in any order share what they share
 The table is void for every object that was seen to change.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -55,6 +55,10 @@ class Identities:
         """Say whether names refer to this object under this deep version."""
         stands = self._objects.get((object_id, deep)) is value
         return stands and self._newest.get(object_id) == deep
+
+    def ids_among(self, reached: Collection[int]) -> set[str]:
+        """Return the object ids of those of these live objects that have one."""
+        return {self._ids[i][0] for i in self._ids.keys() & set(reached)}
 
     def keep_newest(self, reached: Iterable[int], units: Container[str]) -> None:
         """Forget reached objects that no name refers to as units of their own now."""

@@ -20,6 +20,7 @@ from nbresume.plan.code_version import parse
 from nbresume.plan.header import body_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell
+from nbresume.run.audit import Audit
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
 from nbresume.run.inputs import Inputs
@@ -174,6 +175,7 @@ class Session:
     stepper: Stepper
     parts: Parts
     plain: PlainCells
+    audit: Audit
     store: OpenStore
     settings: Settings
 
@@ -189,6 +191,7 @@ class Session:
     def become(self, other: "Session") -> None:
         """Go on as another session: the next run of the same notebook."""
         self.stepper, self.parts, self.plain = other.stepper, other.parts, other.plain
+        self.audit = other.audit
 
 
 def open_journal(store: OpenStore, run_id: str, world: World) -> Journal:
@@ -351,7 +354,8 @@ def _join(
     )
     steppers.append(Stepper(parts, order=lambda: order_of(world, journal)))
     claims.after_claim(lambda: _after_claim(store, parts))
-    return Session(steppers[0], parts, PlainCells(live, process), store, settings)
+    plain, audit = PlainCells(live, process), Audit(live, clock=world.clock)
+    return Session(steppers[0], parts, plain, audit, store, settings)
 
 
 def _after_claim(store: OpenStore, parts: Parts) -> None:

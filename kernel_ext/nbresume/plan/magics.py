@@ -19,7 +19,7 @@ _RUNS_LINE = frozenset({"time", "timeit", "prun"})
 _RUNS_CELL = frozenset({"time", "timeit", "prun", "capture"})
 _REACHES_ALL = words(
     "aimport cpaste debug edit load loadpy macro paste pylab recall rep rerun reset "
-    "reset_selective run store xdel"
+    "reset_selective run store who who_ls whos xdel"
 )
 _HARMLESS = words(
     "alias alias_magic autoawait autocall automagic autoreload autosave "
@@ -28,7 +28,7 @@ _HARMLESS = words(
     "logstop ls lsmagic magic mamba man matplotlib micromamba notebook page pdb pdef "
     "pdoc pfile pinfo pinfo2 pip popd pprint precision profile psearch psource pushd "
     "pwd quickref rehashx reload_ext set_env steps subshell tb unalias unload_ext uv "
-    "who who_ls whos xmode"
+    "xmode"
 )
 _OPTIONS = re.compile(r"\s*(?:-{1,2}[A-Za-z][\w-]*(?:[ =]?\d+)?\s+)*")
 _PRUN_OPTIONS = re.compile(r"\s*(?:-[lsDT]\s+\S+\s+|-[qr]\s+)*")

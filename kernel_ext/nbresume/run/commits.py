@@ -90,8 +90,13 @@ class Commits:
         self._process.note(states, standing.step, committed=False)
         names, before = standing.names, running.before
         users = self._live.users()
-        touched = frozenset(users) if names.wild else running.touched
-        same = {n for n, v in users.items() if n in before and before[n] is v}
+        loaded = self._live.loaded_in_cell()
+        touched = frozenset(users) if names.wild else running.touched | loaded
+        same = {
+            n
+            for n, v in users.items()
+            if (n in before and before[n] is v) or self._is_loaded(n, v, before)
+        }
         in_place = self._live.changed(touched) & same
         stored = {n for n in names.stores if n in users and is_users(n)}
         written = in_place | (users.keys() - same) | stored
@@ -114,6 +119,12 @@ class Commits:
             duration_s=duration_s,
             cpu_s=cpu_s,
         )
+
+    def _is_loaded(self, name: str, value: Any, before: Mapping[str, Any]) -> bool:
+        """Say whether a name has the value that was loaded while the body ran."""
+        entry = self._live.entry(name)
+        made_here = entry.made is Made.COMMITTED and entry.value is value
+        return made_here and name not in before
 
     def _fresh_entry(self, name: str, running: Running) -> None:
         entry = self._live.entry(name)

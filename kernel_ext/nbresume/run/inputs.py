@@ -110,7 +110,7 @@ class Inputs:
                 refused[name] = decision.why
             elif decision.why:
                 moved[name] = decision.why
-            if name in self._live.namespace and name in read:
+            if self._live.has(name) and name in read:
                 inputs.add(name)
                 callees = self._live.callees(name) - seen
                 read |= callees
@@ -122,7 +122,7 @@ class Inputs:
         return {
             name: cell
             for name, cell in self._live.gone.items()
-            if name not in self._live.namespace
+            if not self._live.has(name)
             and standing.positions.demand(name, standing.n).wanted is Wanted.VALUE
         }
 

@@ -130,6 +130,7 @@ class Intents:
     def _touched(self, brought: Brought) -> frozenset[str]:
         """Take the baseline of every name whose value the body could change."""
         if brought.standing.names.wild:
+            self._live.load_all(self._live.pending)
             touched = frozenset(self._live.users())
         else:
             touched = self._live.touched(brought.inputs)

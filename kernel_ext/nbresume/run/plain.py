@@ -27,6 +27,7 @@ class PlainCells:
         """Look at every value that a cell with these names could change."""
         live = self._live
         if names.wild:
+            live.load_all(live.pending)
             used = frozenset(live.users())
         else:
             used = live.closure(names.reads | names_in_strings(names.strings))

@@ -147,6 +147,9 @@ def _made_by_step(demand: Demand, now: Now) -> Decision:
 def _ambient(n: int, demand: Demand, now: Now, *, forced: bool) -> Decision:
     if now.version and now.version in (demand.ambient, demand.version):
         return _STAYS
+    if now.at == n and demand.wanted is Wanted.VALUE and now.base_at < n:
+        # the idle audit found it: only a step stands at its own place
+        return Decision(_demanded(demand), "this step changed it unseen")
     if now.in_place and now.base_at >= n:
         below = "was changed in place on a value made by this step or below it"
     elif now.at >= n and demand.wanted is not Wanted.NOTHING:
@@ -211,6 +214,8 @@ class Order:
     ) -> bool:
         """Say whether plain cells stand, with their text, between two places.
 
+        The cell of the step above counts: it may have changed its own value unseen.
+
         Where nothing tells the plain cells (a notebook that was not saved), they
         count as standing: the values that they made are all that is left of them.
         """
@@ -218,7 +223,7 @@ class Order:
             return True
         return all(
             self.text_of_cell.get(cell) == text
-            and after < self.cell_place(cell) < before
+            and after <= self.cell_place(cell) < before
             for cell, text in cells
         )
 

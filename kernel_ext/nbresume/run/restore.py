@@ -12,6 +12,7 @@ from typing import Any
 from nbresume.capture.atoms import resolve_import
 from nbresume.capture.live import CellText, Entry, Live, Made
 from nbresume.capture.outputs import decode as decode_outputs
+from nbresume.capture.pending import Pending
 from nbresume.capture.rebuild import rebuild, rebuild_atoms
 from nbresume.capture.snapshot import CLOSED_FILE
 from nbresume.errors import CaptureError, Damaged, NotKeptRefusal, RefusedError
@@ -34,6 +35,8 @@ class Restorer:
         self._world = world
         self._manifests: dict[str, Manifest] = {}
         self._atoms: dict[str, dict[str, Any]] = {}
+        self.broken: dict[str, str] = {}
+        """Attempt → why a value of its commit could not be loaded in this kernel."""
         self.places: dict[str, Place] = {}
         """Digest → place of every payload that this kernel knows to be durable."""
 
@@ -70,6 +73,8 @@ class Restorer:
         """
         if not record.manifest.group:
             return ""
+        if record.attempt in self.broken:
+            return self.broken[record.attempt]
         try:
             manifest = self.manifest(record.manifest)
         except Damaged as error:
@@ -156,18 +161,32 @@ class Restorer:
     # -- binding ----------------------------------------------------------------
 
     def bind(self, name: str, commit: Commit) -> None:
-        """Bind a name to the value that a commit has for it.
+        """Give a name the value that a commit has for it, loaded when it is needed.
 
         Raises
         ------
-        RefusedError
-            The commit could not keep it, or its payload is damaged.
+        NotKeptRefusal
+            The commit could not keep it.
         """
         record = commit.record
         if name in record.not_kept:
             raise _not_kept(name, record)
-        value = self._rebuilt(name, record.manifest, record.step)
-        self._set(name, value, record)
+        self._defer(name, record)
+
+    def _defer(self, name: str, record: Committed) -> None:
+        output = record.outputs[name]
+        entry = Entry(None, Made.COMMITTED, version=output.version, step=record.step)
+        entry.calls = frozenset(output.calls)
+
+        def load() -> Any:
+            try:
+                return self._rebuilt(name, record.manifest, record.step)
+            except RefusedError as error:
+                self.broken[record.attempt] = error.because
+                raise
+
+        data = frozenset((*output.data, output.object))
+        self._live.defer(name, entry, Pending(data, load))
 
     def bind_ambient(
         self,
@@ -230,28 +249,21 @@ class Restorer:
     def replay(self, commit: Commit) -> list[str]:
         """Bind what a step made, delete what it deleted, drop what it could not keep.
 
-        Writes nothing. All values are rebuilt before the first name is bound.
+        Writes nothing and rebuilds nothing: values are loaded when they are needed.
 
         Returns
         -------
         list of str
             What it could not keep, each with its reason.
 
-        Raises
-        ------
-        RefusedError
-            A value cannot be rebuilt; no name was touched.
         """
         record = commit.record
         self._import_again(record)
-        wanted = [n for n in record.outputs if not self._is_right(n, record)]
-        values = {
-            name: self._rebuilt(name, record.manifest, record.step) for name in wanted
-        }
-        for name, value in values.items():
-            self._set(name, value, record)
-        for name in record.outputs.keys() - values.keys():
-            self._set(name, self._live.namespace[name], record)
+        for name in record.outputs:
+            if self._is_right(name, record):
+                self._set(name, self._live.namespace[name], record)
+            else:
+                self._defer(name, record)
         for name in record.deleted:
             self._live.unset(name)
         return self._drop_not_kept(commit)
@@ -294,6 +306,8 @@ class Restorer:
         entry = self._live.find(name)
         output = record.outputs[name]
         if entry is None or entry.made is not Made.COMMITTED or not entry.kept:
+            return False
+        if name in self._live.pending:
             return False
         if entry.version != output.version:
             return False
@@ -349,6 +363,7 @@ class Restorer:
             if entry is not None and not entry.kept and entry.version == lost(record):
                 continue  # this kernel made it and still has the very object
             self._live.unset(name)
+            self._live.unkept[name] = record.step
             if reason != CLOSED_FILE:
                 gone.append(f"{name} ({reason})")
         return gone

@@ -93,7 +93,7 @@ def _bind(parts: Parts, name: str, demand: Demand, resumed: Resumed) -> None:
         parts.live.unset(name)
         return
     if demand.commit is None:
-        if name not in parts.live.namespace:
+        if not parts.live.has(name):
             resumed.missing.append(f"{name} (the plain cell that made it has changed)")
         return
     entry = parts.live.find(name)
@@ -101,6 +101,7 @@ def _bind(parts: Parts, name: str, demand: Demand, resumed: Resumed) -> None:
         return
     try:
         parts.restorer.bind(name, demand.commit)
+        parts.live.load(name)
     except NbresumeError as error:
         resumed.missing.append(f"{name} ({error.because or error})")
     else:
@@ -127,7 +128,7 @@ def _import(parts: Parts, resumed: Resumed) -> None:
     wanted = [
         (name, target)
         for name, target in parts.journal.state.modules.items()
-        if name not in parts.live.namespace
+        if not parts.live.has(name)
     ]
     resumed.missing += parts.restorer.import_names(wanted)
 

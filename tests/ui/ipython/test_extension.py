@@ -257,4 +257,4 @@ def test_a_step_that_changes_a_plain_value_replays_without_a_file(shell):
     ran = shell.run(change, "c2")
 
     assert ran.ok, ran.text
-    assert shell.ip.user_ns["k"] == [1, 2]
+    assert shell.ip.ev("k") == [1, 2]

@@ -29,7 +29,7 @@ LINES = {
     ("matplotlib", "inline"): reads(""),
     ("pip", "install numpy=={version}"): reads("version"),
     ("set_env", "A=$a"): reads("a"),
-    ("who", "str"): reads(""),
+    ("who", "str"): reads("str", wild=True),
     ("load_ext", "nbresume"): reads(""),
     ("steps", "plan"): reads(""),
     ("run", "other.py"): reads("other py", wild=True),

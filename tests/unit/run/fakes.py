@@ -328,10 +328,11 @@ class Kernel:
         self.is_dead = False
 
     def __getitem__(self, name: str):
+        self.parts.live.load(name)
         return self.namespace[name]
 
     def __contains__(self, name: str) -> bool:
-        return name in self.namespace
+        return self.parts.live.has(name)
 
     @property
     def journal(self):

@@ -274,7 +274,7 @@ HOLDS = {
     "one of its cells was edited": (ambient(("p", "t"), ("q", "old")), ""),
     "its cell was deleted": (ambient(("gone", "t")), ""),
     "its cell stands below now": (ambient(("z", "t")), ""),
-    "its cell stands above the commit": (ambient(("a", "t")), ""),
+    "the step changed its own value unseen": (ambient(("a", "t")), "v:p"),
     "it was made on another version": (ambient(("p", "t"), base="v:0"), ""),
     "it was made on no version": (ambient(("p", "t"), base=""), ""),
     "nobody knows who made it": (ambient(), ""),
@@ -320,6 +320,17 @@ def test_order_knows_cells_and_steps():
     assert order.step_place("gone") == NOWHERE
     assert "" not in order.place_of_cell
     assert order.with_step("new", 7).step_place("new") == 7
+
+
+def test_an_ambient_value_of_a_cell_above_the_commit_does_not_hold():
+    """The step below that cell has set the name since."""
+    order = Order.of([cell("top"), *CELLS], "a test")
+    positions = Positions(state_with(a=made(x="v:a")), order)
+
+    demand = positions.demand("x", 5, intent_with(ambient(("top", "t"))))
+
+    assert demand.ambient == ""
+    assert demand.version == "v:a"
 
 
 def test_commits_above_come_nearest_first():

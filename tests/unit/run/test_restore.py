@@ -2,15 +2,18 @@
 
 import colorsys
 
+import pytest
+
 from unit.run.fakes import Lab
 
+from nbresume.errors import RefusedError
 from nbresume.model.records import How
 from nbresume.model.states import State
 from nbresume.run.recovery import Answer
 
 
-def test_a_value_that_cannot_be_rebuilt_touches_no_name():
-    """All values are rebuilt before the first name is bound."""
+def test_a_value_that_cannot_be_rebuilt_fails_alone():
+    """It is found out when it is needed; then its step runs again."""
     lab = Lab(a="%%step a\nfirst = [1]\nz = [2]\nclass C:\n    pass\nc = C()")
     k = lab.kernel()
     k.go()
@@ -24,9 +27,14 @@ def test_a_value_that_cannot_be_rebuilt_touches_no_name():
         data[place.offset] ^= 1
         lab.backend.files[key] = bytes(data)
 
+    assert k.go() == []
+    with pytest.raises(RefusedError, match="Run step a again"):
+        k["z"]
+    assert k["first"] == [1]
+    assert "z" not in k
     assert k.go() == ["a"]
     assert "step a is damaged" in "\n".join(k.screen.said)
-    assert k["first"] == [1]
+    assert k["z"] == [2]
 
 
 def test_a_name_that_is_right_keeps_its_object():
@@ -126,13 +134,16 @@ def test_an_imported_function_is_imported_again():
 
 
 def test_an_output_that_is_imported_from_nowhere_runs_the_step(monkeypatch):
-    """The replay says why it cannot be."""
+    """Whoever needs it is told why it cannot be."""
     lab = Lab(a="%%step a\nfrom colorsys import rgb_to_hls as f\nx = 1")
     k = lab.kernel()
     k.go()
     k = k.restart()
     with monkeypatch.context() as patch:
         patch.delattr(colorsys, "rgb_to_hls")
+        assert k.go("a") == []
+        with pytest.raises(RefusedError, match="rgb_to_hls"):
+            k["f"]
         assert k.go("a") == ["a"]
 
     assert "step a is damaged" in "\n".join(k.screen.said)

@@ -3,7 +3,7 @@
 import pytest
 from unit.run.fakes import Lab
 
-from nbresume.errors import ErrorKind, Unavailable
+from nbresume.errors import ErrorKind, RefusedError, Unavailable
 from nbresume.model.displays import Stream
 from nbresume.model.states import State
 
@@ -615,6 +615,9 @@ def test_a_flipped_bit_is_never_restored():
         if f"/{group}/pack" in key and data[:1] != b"{":
             lab.backend.files[key] = bytes([data[0] ^ 1]) + data[1:]
 
+    assert k.go() == []
+    with pytest.raises(RefusedError, match="digest"):
+        k["x"]
     assert k.go() == ["a"]
     assert k["x"] == [1234567]
 

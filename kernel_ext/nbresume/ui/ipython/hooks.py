@@ -25,6 +25,8 @@ from nbresume.plan.names import names_of
 from nbresume.plan.notebook import text_digest
 from nbresume.run.position import Order
 from nbresume.run.stepper import Began, StepCell
+from nbresume.ui.ipython.idle import IdleWork
+from nbresume.ui.ipython.namespace import LazyNamespace
 
 _RESULTS = re.compile(r"_{1,3}|_\d+|_i{1,3}|_i\d+|Out|_oh|In|_ih")
 """Names under which IPython keeps the results and texts of earlier cells."""
@@ -80,9 +82,15 @@ class Hooks:
     def __init__(self, shell: Any, session: Session) -> None:
         self._shell = shell
         self._session = session
+        self._names = LazyNamespace(shell, session.parts.live)
+        self._idle = IdleWork(shell, is_busy=lambda: self._cell is not None)
+        self._idle.every(self._load_slice)
+        self._idle.every(self._audit_slice)
         self._cell: _Cell | None = None
         self._is_step = False
         self._depth = 0
+        self._notices: list[str] = []
+        """What idle work found out, told when the next cell begins."""
         self._broken: Exception | None = None
         """Why the running cell could not be told from others; nothing may run then."""
         self._refused_inside: RefusedError | None = None
@@ -124,6 +132,7 @@ class Hooks:
         told = getattr(info, "cell_id", None)
         self._is_step = False
         try:
+            self._end_idle()
             cell_id = told or self._parent().get("metadata", {}).get("cellId")
             self._cell = self._identify(cell_id, str(info.raw_cell))
         except Exception as error:  # noqa: BLE001 - IPython would swallow it; `visit` can stop the cell
@@ -185,12 +194,58 @@ class Hooks:
         for name in ("_", "__", "___"):
             self._shell.user_ns.pop(name, None)
 
+    # -- between cells ----------------------------------------------------------
+
+    def _begin_idle(self, cell: _Cell, *, step: str) -> None:
+        """Load what waits, and look for what no cell named, until the next cell."""
+        self._names.update(self._session.parts.live)
+        self._session.audit.start(cell.text, step=step)
+        self._idle.start()
+
+    def _end_idle(self) -> None:
+        """Stop that work, and tell what it found."""
+        self._idle.stop()
+        self._session.audit.stop()
+        told, self._notices = self._notices, []
+        told += [found.sentence for found in self._session.audit.findings()]
+        for line in told:
+            self._session.parts.world.screen.say(line)
+
+    def _audit_slice(self, budget_s: float) -> bool:
+        # asked for anew: `%steps new` begins another session
+        return self._session.audit.slice(budget_s)
+
+    def _load_slice(self, _budget_s: float) -> bool:
+        live = self._session.parts.live
+        name = next(iter(live.pending), None)
+        if name is None:
+            self._names.update(live)
+            return True
+        try:
+            live.load(name)
+        except NbresumeError as error:
+            self._notices.append(str(error))
+        return False
+
+    def close(self) -> None:
+        """Leave the shell as it was: what waits is loaded."""
+        self._idle.stop()
+        live = self._session.parts.live
+        live.load_all(live.pending)
+        self._names.remove()
+
+    def open(self) -> None:
+        """Let the shell's completion and inspection know the waiting names."""
+        self._names.install()
+
     def post_run_cell(self, result: ExecutionResult | None) -> None:
         """Commit before the reply; a commit that failed makes the reply an error."""
         if self._depth:
             self._depth -= 1
             return
         cell, self._cell = self._cell, None
+        running = self._session.stepper.running
+        step = running.intent.step if running else ""
         refused, self._refused_inside = self._refused_inside, None
         if refused is not None and result is not None and result.success:
             # it was shown where it was raised; Run All must stop here too
@@ -204,6 +259,8 @@ class Hooks:
             self._fail(result, error)
         except Exception as error:  # noqa: BLE001 - IPython would swallow it and reply ok
             self._fail(result, _internal(error))
+        if cell is not None:
+            self._begin_idle(cell, step=step)
 
     def _finish(self, result: ExecutionResult | None) -> None:
         raised = None

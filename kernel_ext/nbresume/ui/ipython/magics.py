@@ -62,6 +62,7 @@ def unload_ipython_extension(shell: Any) -> None:
     if extension is None:
         return
     setattr(shell, _ATTRIBUTE, None)
+    extension.hooks.close()
     shell.input_transformer_manager.cleanup_transforms.remove(strip_header)
     shell.ast_transformers.remove(extension.hooks)
     shell.events.unregister("pre_run_cell", extension.hooks.pre_run_cell)
@@ -100,6 +101,7 @@ def _install(shell: Any, extension: Extension) -> None:
     at = names.index("cell_magic") if "cell_magic" in names else len(names)
     transforms.insert(at, strip_header)
     shell.ast_transformers.append(extension.hooks)
+    extension.hooks.open()
     shell.events.register("pre_run_cell", extension.hooks.pre_run_cell)
     shell.events.register("post_run_cell", extension.hooks.post_run_cell)
 

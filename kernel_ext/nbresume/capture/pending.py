@@ -1,0 +1,55 @@
+"""Names whose value is not loaded yet: known by their commit, loaded when needed.
+
+The rule: a pending name has its version, its maker and what it shares data with, so
+everything but its value can be asked; whoever needs the value has it loaded once.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """One name that waits for its value."""
+
+    data: frozenset[str]
+    """Object ids of the data that the value is made of."""
+    load: Callable[[], Any]
+    """Rebuilds the value; raises an error of ours if it cannot."""
+
+
+class PendingNames:
+    """The names of one namespace whose values wait to be loaded."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Pending] = {}
+        self.lock = threading.RLock()
+        """Held while a value is loaded: a thread may ask for the same name."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._waiting
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._waiting))
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, name: str, pending: Pending) -> None:
+        """Let a name wait."""
+        self._waiting[name] = pending
+
+    def drop(self, name: str) -> None:
+        """Let a name wait no more; its value is not loaded."""
+        self._waiting.pop(name, None)
+
+    def take(self, name: str) -> Any:
+        """Return the value of a waiting name; it waits no more, even if that fails."""
+        return self._waiting.pop(name).load()
+
+    def sharing(self, object_ids: Collection[str]) -> list[str]:
+        """Return the names that hold one of these objects."""
+        wanted = frozenset(object_ids)
+        return [n for n, p in self._waiting.items() if not p.data.isdisjoint(wanted)]
