@@ -20,7 +20,7 @@ def data_folder(tmp_path_factory):
     return folder
 
 
-OPTIONAL = ("polars", "torch")
+OPTIONAL = ("polars", "torch", "sqlalchemy")
 """Libraries that a user may have and the project does not install."""
 
 

@@ -104,8 +104,10 @@ class Crash:
                 said.append(kernel.run(code, f"c{number}"))
                 if said[-1].status == "error":
                     break
-            names = "{k: v for k, v in globals().items() "
-            names += "if k in ('rows', 'total', 'answer')}"
+            # a cell that asks for everything has everything loaded
+            kernel.run("globals() and None", "look")
+            names = "{k: globals()[k] for k in ('rows', 'total', 'answer') "
+            names += "if k in globals()}"
             return [*said, kernel.evaluate(names)]
 
     def ledger(self) -> list[str]:

@@ -58,7 +58,7 @@ class Inputs:
             A step named by ``--after`` is not committed.
         """
         after = _after(standing, state)
-        self._process.bring(standing)
+        self._process.bring(standing.positions, standing.order, standing.n)
         moved: dict[str, str] = {}
         refused: dict[str, str] = {}
         unkept: dict[str, Commit] = {}

@@ -124,22 +124,22 @@ class ProcessStates:
 
     # -- positions --------------------------------------------------------------
 
-    def bring(self, standing: Standing) -> None:
-        """Set every state that steps have changed to the step's position."""
+    def bring(self, positions: Positions, order: Order, n: int) -> None:
+        """Set every state that steps have changed to the position of a place."""
         names = {
             name
-            for _, commit in standing.positions.commits_above(_end(standing.order))
+            for _, commit in positions.commits_above(_end(order))
             for name in commit.record.process
         }
         names |= self._made.keys() | self._deltas.keys()
         for name in sorted(names):
             if process.is_delta(name):
-                self._bring_delta(name, standing.positions, standing.n)
+                self._bring_delta(name, positions, n)
             else:
-                self._bring_one(name, standing)
+                self._bring_one(name, positions, order, n)
 
-    def _bring_one(self, name: str, standing: Standing) -> None:
-        place, commit = _demand(name, standing.positions, standing.n)
+    def _bring_one(self, name: str, positions: Positions, order: Order, n: int) -> None:
+        place, commit = _demand(name, positions, n)
         maker = self._made.get(name)
         if commit is None:
             if maker is not None and maker.step:
@@ -149,7 +149,7 @@ class ProcessStates:
         if maker is not None and maker.version == change.version:
             return
         by_plain = maker is not None and maker.cell
-        if by_plain and maker and place <= maker.place(standing.order) < standing.n:
+        if by_plain and maker and place <= maker.place(order) < n:
             return
         self._set(name, commit)
 

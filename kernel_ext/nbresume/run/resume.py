@@ -41,6 +41,7 @@ def resume(parts: Parts, order: Order) -> Resumed:
     last = _last_committed(parts, order, place)
     positions = Positions(parts.journal.state, order)
     _import(parts, resumed)
+    parts.process.bring(positions, order, last + 1)
     names = _names(positions, last + 1) | parts.journal.state.ambient.keys()
     for name in sorted(names):
         demand = positions.demand(name, last + 1)

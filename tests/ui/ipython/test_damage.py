@@ -88,6 +88,25 @@ def check_others_unchanged(store, before):
     assert {p for p in changed if not p.endswith("zarr.json")} == set()
 
 
+def assert_tells_what_to_do(error: NbresumeError) -> None:
+    """Assert that a value that cannot be loaded says how to get it back."""
+    assert "again" in str(error)
+
+
+def all_right(bare) -> bool:
+    """Say whether every name has its right value; a wrong one fails the test."""
+    right = True
+    for name, value in VALUES.items():
+        try:
+            found = repr(bare.ip.ev(name))
+        except NbresumeError as error:
+            right = False
+            assert_tells_what_to_do(error)
+        else:
+            assert found == value
+    return right
+
+
 @pytest.mark.parametrize("how", DAMAGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_store_never_gives_a_wrong_value(bare, damaged, kind, how):
@@ -108,10 +127,15 @@ def test_a_damaged_store_never_gives_a_wrong_value(bare, damaged, kind, how):
         stopped = not ran.ok
 
     check_others_unchanged(bare.store, before)
+    if not stopped and not all_right(bare):
+        # found out when it was needed: the next Run All runs that step again
+        for number, code in enumerate(CELLS):
+            ran = bare.run(code, f"c{number}")
+            check_clear(ran)
+            texts.append(ran.text)
+            stopped = stopped or not ran.ok
+        assert stopped or all_right(bare)
     if not stopped:
-        assert (
-            bare.ip.ev(f"{{k: repr(globals()[k]) for k in {list(VALUES)!r}}}") == VALUES
-        )
         again = (bare.folder / "ledger.txt").read_text().split()[len(ran_before) :]
         said = "".join(texts)
         # a missing newest record leaves an interrupted step, told when it loads

@@ -3,7 +3,6 @@
 import colorsys
 
 import pytest
-
 from unit.run.fakes import Lab
 
 from nbresume.errors import RefusedError

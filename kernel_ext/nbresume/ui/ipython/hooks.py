@@ -230,8 +230,10 @@ class Hooks:
     def close(self) -> None:
         """Leave the shell as it was: what waits is loaded."""
         self._idle.stop()
-        live = self._session.parts.live
-        live.load_all(live.pending)
+        while not self._load_slice(0.0):
+            pass
+        for line in self._notices:
+            self._session.parts.world.screen.say(line)
         self._names.remove()
 
     def open(self) -> None:
