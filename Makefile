@@ -39,8 +39,11 @@ setup: .make/venv .make/newest
 demo: .make/venv
 	$(BIN)/python notebooks/demo/demo.py
 
+# real kernels of the newest Python: the position scenarios here, the rest in `long`
 test: setup
-	$(BIN)/python tools/run_suite.py $(BIN)/python $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long"
+	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m "not long"
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long and not kernel"
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) tests/kernel/position
 
 check: .make/venv
 	$(BIN)/ruff format --check .
@@ -51,6 +54,7 @@ check: .make/venv
 
 long: setup
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "kernel and not long"
 	$(BIN)/python notebooks/demo/soak.py 6 --seed 20261129 --sample 0.05
 
 N ?= 50

@@ -144,16 +144,6 @@ def test_the_pipeline_is_long_enough(name):
     assert len(_cells(name)) - len(_steps(name)) >= 4
 
 
-@pytest.mark.kernel
-@pytest.mark.parametrize("name", PIPELINES)
-def test_every_fifth_boundary(name, recorded):
-    """Run All after a restart brings every name back; each boundary in a process."""
-    steps = _steps(name)
-    boundaries = sorted({*steps[::EVERY], steps[-1]})
-
-    assert _restore_all(name, recorded, "replay", boundaries) == []
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("name", PIPELINES)
 def test_every_boundary(name, recorded):

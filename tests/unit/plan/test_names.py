@@ -500,7 +500,7 @@ def _compiles(code):
     return True
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(
     code=_block().filter(_compiles),
     runs=st.lists(_COINS, min_size=4, max_size=4),
@@ -519,7 +519,7 @@ def test_python_misses_no_name_that_is_no_read(code, runs):
     assert missed <= names.reads, code
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(code=_block().filter(_compiles), coins=_COINS)
 def test_python_keeps_what_is_surely_stored(code, coins):
     """A cell that comes to its end has set what it surely sets, and only its stores."""
