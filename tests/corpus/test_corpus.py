@@ -11,7 +11,6 @@ CASES = sorted((HERE / "cases").glob("*.yaml"))
 SCENARIOS = sorted((HERE.parent / "scenarios").glob("*.yaml"))
 
 WAITING = (
-    ("monkeypatch-in-step", "patched modules: issue 2, fidelity"),
     ("changed-data-file", "files that a step reads: issue 6, inputs"),
     ("library-version-changed", "versions of libraries: issue 6, inputs"),
 )

@@ -78,6 +78,8 @@ class Live:
         self._unset: set[str] = set()
         """Names removed here while a plain cell ran: not its doing."""
         self.pending = PendingNames()
+        self._parked: dict[str, Entry] = {}
+        """Name → what a patched module was, while it stands above the patch."""
         self.unkept: dict[str, str] = {}
         """Name → the step that made it and could not keep its value."""
         self._loaded: set[str] = set()
@@ -304,6 +306,21 @@ class Live:
             self._unset.add(name)
         self._entries.pop(name, None)
         self.pending.drop(name)
+
+    def park(self, name: str, entry: Entry) -> None:
+        """Let a patched module stand as nobody's, until `unpark`."""
+        self._parked[name] = entry
+        self.set(name, Entry(entry.value, Made.AMBIENT))
+
+    def unpark(self, name: str, version: str) -> bool:
+        """Return whether a parked module had this version; it has it again then."""
+        parked, entry = self._parked.get(name), self.find(name)
+        if parked is None or entry is None or parked.value is not entry.value:
+            return False
+        if parked.version != version:
+            return False
+        self.set(name, parked)
+        return True
 
     def note_plain(
         self, cell: CellText, *, before: dict[str, Any], touched: Iterable[str]

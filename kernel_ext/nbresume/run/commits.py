@@ -5,6 +5,7 @@ append is the commit point. Everything before it can fail; then the step is RAN.
 """
 
 import dataclasses
+import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -44,6 +45,8 @@ class Changes:
     deleted: frozenset[str]
     digests: Mapping[str, str | None]
     """Name → digest of the value that the body left."""
+    patched: Mapping[str, str]
+    """Name of a module that the body changed → which attribute it replaced."""
     process: Mapping[str, Any]
     """Process state that the body changed."""
     process_lost: Mapping[str, str]
@@ -99,7 +102,13 @@ class Commits:
         }
         in_place = self._live.changed(touched) & same
         stored = {n for n in names.stores if n in users and is_users(n)}
-        written = in_place | (users.keys() - same) | stored
+        patched = {
+            name: f"it replaced {users[name].__name__}.{attribute}, "
+            "which is not so in another kernel"
+            for name, attribute in sorted(names.patches)
+            if isinstance(users.get(name), types.ModuleType)
+        }
+        written = in_place | (users.keys() - same) | stored | patched.keys()
         digests = {}
         for name in written:
             if name not in in_place:
@@ -113,6 +122,7 @@ class Commits:
             in_place=in_place,
             deleted=deleted,
             digests=digests,
+            patched=patched,
             process=states,
             process_lost=states_lost,
             ended_at=ended.now(),
@@ -190,6 +200,7 @@ class Commits:
         """
         captured = self._snapshot.take(changes.written)
         self._check_size(running.intent.step, captured)
+        _lose_patched(captured, changes)
         self._keep_objects(captured, running)
         group = self._free_group(running.intent.attempt)
         draft = self._journal.objects.draft(group)
@@ -362,6 +373,14 @@ class Commits:
                 f"step {record.step} is committed without {names}; a step marked "
                 "--always makes such values anew"
             )
+
+
+def _lose_patched(captured: Captured, changes: Changes) -> None:
+    """Name patched modules as not kept: imported again, they would lack the patch."""
+    for name, reason in changes.patched.items():
+        captured.bindings.pop(name, None)
+        captured.outputs.pop(name, None)
+        captured.not_kept[name] = reason
 
 
 def _stored_states(changes: Changes) -> bytes:

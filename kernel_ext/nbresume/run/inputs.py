@@ -5,6 +5,7 @@ function that its value reaches are inputs too, each brought before it is looked
 """
 
 import re
+import types
 from collections.abc import Iterable
 
 from nbresume.capture.live import CellText, Entry, Live, Made
@@ -178,6 +179,14 @@ class Inputs:
                 base_step=demand.commit.record.step if demand.commit else "",
             )
         elif decision.action is Action.UNBIND:
+            self._remove(name)
+
+    def _remove(self, name: str) -> None:
+        """Remove a name; a module stays, for nobody made it."""
+        entry = self._live.find(name)
+        if entry is not None and isinstance(entry.value, types.ModuleType):
+            self._live.park(name, entry)
+        else:
             self._live.unset(name)
 
     def now(self, name: str, order: Order) -> Now:
@@ -269,8 +278,9 @@ class Inputs:
         standing = brought.standing
         for name in brought.inputs.keys() - brought.unkept.keys():
             entry = self._live.entry(name)
-            if entry.kept or entry.made is not Made.COMMITTED:
-                continue
+            is_module = isinstance(entry.value, types.ModuleType)
+            if entry.kept or entry.made is not Made.COMMITTED or is_module:
+                continue  # using a module does not wear it
             users = self._users_of_lost.setdefault(id(entry.value), set())
             late = [
                 user

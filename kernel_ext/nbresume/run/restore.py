@@ -362,6 +362,8 @@ class Restorer:
             entry = self._live.find(name)
             if entry is not None and not entry.kept and entry.version == lost(record):
                 continue  # this kernel made it and still has the very object
+            if self._live.unpark(name, lost(record)):
+                continue  # the module that this kernel patched
             self._live.unset(name)
             self._live.unkept[name] = record.step
             if reason != CLOSED_FILE:

@@ -1,12 +1,15 @@
 """What a body did, and how it becomes a commit."""
 
 import json
+import statistics
 
 import pytest
 from unit.run.fakes import Killed, Lab
 
 from nbresume.errors import ErrorKind, RefusedError, Unavailable
 from nbresume.model.states import State
+
+REAL_MEAN = statistics.mean
 
 
 def done(**cells):
@@ -337,3 +340,30 @@ def test_a_relative_import_is_not_repeated():
     k = done(a="%%step a\nif False:\n    from . import nothing\nx = 1")
 
     assert k.commits("a").imports == []
+
+
+def test_a_patched_module_is_named_as_not_kept():
+    """Another kernel imports it without the patch, so what needs it is refused."""
+    lab = Lab(
+        p="import statistics",
+        a="%%step a\nreal = statistics.mean\n"
+        "statistics.mean = lambda xs: 0.5 + real(xs)",
+        b="%%step b --after a\nm = statistics.mean([1, 2, 3])",
+    )
+    try:
+        k = lab.kernel()
+        k.go("p", "a", "b")
+        assert k["m"] == 2.5
+        assert k.go() == []
+        lab.edit(b="%%step b --after a\nm = statistics.mean([1, 2, 3]) + 1")
+        assert k.go() == ["b"]
+        statistics.mean = REAL_MEAN
+        k = lab.kernel()
+        lab.edit(b="%%step b --after a\nm = statistics.mean([1, 2, 3]) + 2")
+        k.go("p", "a")
+        refused = k.run("b")
+    finally:
+        statistics.mean = REAL_MEAN
+
+    assert refused.error.kind is ErrorKind.NOT_KEPT
+    assert "statistics.mean" in refused.text
