@@ -17,6 +17,7 @@ from nbresume.capture.canonical import look
 from nbresume.capture.live import Entry, Live, Made
 from nbresume.capture.outputs import encode as encode_outputs
 from nbresume.capture.pickling import dump_atoms
+from nbresume.capture.process_changes import ATTRIBUTES
 from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
 from nbresume.capture.touched import is_users
 from nbresume.errors import CaptureError, RefusedError
@@ -107,6 +108,7 @@ class Commits:
             "which is not so in another kernel"
             for name, attribute in sorted(names.patches)
             if isinstance(users.get(name), types.ModuleType)
+            and (users[name].__name__, attribute) not in ATTRIBUTES
         }
         written = in_place | (users.keys() - same) | stored | patched.keys()
         digests = {}

@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import sys
 
 import pytest
 from unit.run.fakes import Killed, Lab
@@ -367,3 +368,17 @@ def test_a_patched_module_is_named_as_not_kept():
 
     assert refused.error.kind is ErrorKind.NOT_KEPT
     assert "statistics.mean" in refused.text
+
+
+def test_an_assigned_search_path_is_process_state():
+    """It is kept as such, and `sys` remains a module that imports find."""
+    before = list(sys.path)
+    lab = Lab(p="import sys", a='%%step a\nsys.path = [*sys.path, "/added"]')
+    try:
+        k = lab.kernel()
+        k.go("p", "a")
+    finally:
+        sys.path[:] = before
+
+    assert k.commits("a").not_kept == {}
+    assert "sys.path" in k.commits("a").process
