@@ -102,6 +102,19 @@ CASES = {
         "    def p(self): return [1]\na = A()\nb = A()\nb.p",
         ["a.p == [1]", "b.__dict__ == {'p': [1]}"],
     ),
+    "a dict that is its own attributes": (
+        "class A(dict):\n    def __init__(self, **items):\n"
+        "        super().__init__(items); self.__dict__ = self\n"
+        "a = A(x=[1], y=A(z=2))\na.me = a\nmany = [a.y, A(), dict(a.x and {})]",
+        [
+            "a.__dict__ is a",
+            "a.y.__dict__ is a.y",
+            "a.me is a",
+            "many[0] is a.y",
+            "many[1].__dict__ is many[1]",
+            "a.update(w=3) or a.w == 3",
+        ],
+    ),
     "slots": (
         "class A:\n    __slots__ = ('x', '__y')\n    def __init__(self):\n"
         "        self.x = 1; self.__y = 2\n    def y(self): return self.__y\na = A()",

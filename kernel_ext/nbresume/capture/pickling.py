@@ -19,6 +19,7 @@ from nbresume.capture.atoms import importable, type_name
 from nbresume.capture.buffers import Buffers
 from nbresume.capture.definition_parts import reduce_iterator
 from nbresume.capture.definitions import Definitions
+from nbresume.capture.own_dict import is_own_dict, reduce_own_dict
 from nbresume.capture.registry import DEFAULT, make_registered
 from nbresume.errors import CaptureError
 
@@ -170,7 +171,11 @@ class _Dump:
             return reduced
         if _has_own_way(kind) or denied.has_own_code(kind):
             return _named(value)
-        self._plain[kind] = kind.__module__.partition(".")[0] not in _SPECIAL_HOMES
+        if is_own_dict(value):
+            return reduce_own_dict(value)
+        self._plain[kind] = not issubclass(kind, dict) and (
+            kind.__module__.partition(".")[0] not in _SPECIAL_HOMES
+        )
         return NotImplemented
 
 
