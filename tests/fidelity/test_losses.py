@@ -224,6 +224,24 @@ def test_a_value_that_pickling_changes_is_named(tmp_path):
     assert kernel["x"].f == 1
 
 
+def test_a_property_that_hides_a_slot_is_no_change(tmp_path):
+    """Paths of Python 3.13 have one, and it returns another object each time."""
+    text = (
+        "class Base:\n    __slots__ = ('raw', 'n')\nclass Kept(Base):\n"
+        "    __slots__ = ()\n    raw = property(lambda self: str([self.n]))\n"
+        "    def __reduce__(self):\n        return Kept, (), (None, {'n': self.n})\n"
+        "from pathlib import Path\nx = Kept()\nx.n = 5\ny = Path('a') / 'b'"
+    )
+    _, kernel = committed(tmp_path, text)
+    said = kernel.run("s0").text
+
+    assert "without" not in said
+    again = kernel.restart()
+    again.run("s0")
+    assert again["x"].raw == "[5]"
+    assert again["y"] == Path("a/b")
+
+
 def test_an_always_step_brings_it_back(tmp_path):
     """The remedy that is named works."""
     lab, kernel = committed(tmp_path, "x = (n for n in [4, 5])", "y = next(x)")

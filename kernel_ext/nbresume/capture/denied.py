@@ -257,9 +257,11 @@ def _attributes(value: Any) -> dict[str, Any]:
     found = dict(own) if type(own) is dict else {}
     names: list[str] = copyreg._slotnames(type(value))  # type: ignore[attr-defined]  # noqa: SLF001 - as pickle finds them
     for name in names:
-        item = getattr(value, name, _MISSING)
-        if item is not _MISSING:
-            found[name] = item
+        slot = getattr(type(value), name, None)
+        if isinstance(slot, types.MemberDescriptorType):  # else a property hides it
+            item = getattr(value, name, _MISSING)
+            if item is not _MISSING:
+                found[name] = item
     return found
 
 

@@ -233,7 +233,7 @@ def test_a_syntax_error_leaves_nothing(step, kernel):
     """A step that is no Python writes nothing and blocks nothing."""
     before = kinds(kernel.folder / ".nbresume")
 
-    said = step("x = (")
+    said = step("x = )")
 
     assert said.status == "error"
     assert "SyntaxError" in said.text
