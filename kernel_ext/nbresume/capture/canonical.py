@@ -60,20 +60,22 @@ class Look:
     """Why it cannot decide; empty otherwise."""
     reach: dict[int, Any]
     """id → every object in it whose identity can be seen."""
+    visits: list[int]
+    """The id of what stands at each place, in the order of the walk."""
 
 
 def look(value: Any, namespace: Mapping[str, Any]) -> Look:
     """Return the digest of a value and what it reaches; never raises an error of it."""
     walk = _Walk(namespace)
     try:
-        return Look(payload_digest(walk.token(value)), "", walk.reach)
+        return Look(payload_digest(walk.token(value)), "", walk.reach, walk.visits)
     except Undecidable as error:
         why = str(error)
     except RecursionError:
         why = "nested too deep"
     except Exception as error:  # noqa: BLE001 - a value's own code may raise anything
         why = f"{type(error).__name__} while it was looked at"
-    return Look(None, why, walk.reach)
+    return Look(None, why, walk.reach, walk.visits)
 
 
 def reach_outside(
@@ -97,6 +99,20 @@ def reach_outside(
     return {i: seen for i, seen in walk.reach.items() if i not in walk.stop}
 
 
+def is_swapped(before: Look, now: Look, others: Iterable[Mapping[int, Any]]) -> bool:
+    """Say whether an equal object stands where another one was.
+
+    Only objects that the reaches of other names hold matter: nobody else can tell,
+    and a walk meets parts that are made for it alone.
+    """
+    ids = before.reach.keys() | now.reach.keys()
+    shared = {i for reach in others for i in reach.keys() & ids}
+    one, other = shared & before.reach.keys(), shared & now.reach.keys()
+    return [i for i in before.visits if i in one] != [
+        i for i in now.visits if i in other
+    ]
+
+
 class _Walk:
     """The graph of one value, and on the way the objects that it reaches."""
 
@@ -105,6 +121,7 @@ class _Walk:
     ) -> None:
         self.stop = stop
         self.reach: dict[int, Any] = {}
+        self.visits: list[int] = []
         self._namespace = namespace
         self._singletons = definition_parts.singletons()
         self._refs: dict[int, Ref] = {}
@@ -125,6 +142,7 @@ class _Walk:
                 raise Undecidable(message)
             parts = self._parts(todo)
             self.reach.update((id(seen), seen) for seen in parts.seen)
+            self.visits += map(id, parts.seen)  # owners of memory are no kids
             self._kept.append(parts)
             kids = [self._ref(kid, depth + 1, 0) for kid in parts.kids]
             self._graph.fill(at, parts.tag, kids, ordered=parts.ordered)
@@ -134,6 +152,7 @@ class _Walk:
         kind = type(value)
         if kind in _LEAVES:
             return self._leaf(value, kind)
+        self.visits.append(id(value))
         known = self._refs.get(id(value))
         if known is not None:
             return known

@@ -6,14 +6,14 @@ whether it changed since, and never compared with another kernel's.
 """
 
 import types
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from nbresume.capture import denied
 from nbresume.capture.atoms import importable, is_atom, type_name
-from nbresume.capture.canonical import Look, look
+from nbresume.capture.canonical import Look, is_swapped, look
 from nbresume.capture.pending import Pending, PendingNames
 from nbresume.capture.touched import functions_names, is_users, sharing
 from nbresume.capture.units import Identities
@@ -240,17 +240,25 @@ class Live:
         names = set(names)
         self.load_all(names)
         while True:
-            reaches = {
-                name: self.look(name).reach
-                for name, value in self.users().items()
-                if not self._is_plain(value)
-            }
+            reaches = self._reaches()
             touched = sharing(names, reaches)
             reached = set[int]().union(*(reaches[name].keys() for name in touched))
             more = self.pending.sharing(self.identities.ids_among(reached))
             if not more:
                 return touched
             self.load_all(more)
+
+    def _reaches(self) -> dict[str, Mapping[int, Any]]:
+        """Return what the value of each name reaches, of all that are compound."""
+        return {
+            name: self.look(name).reach
+            for name, value in self.users().items()
+            if not self._is_plain(value)
+        }
+
+    def _other_reaches(self, value: Any) -> list[Mapping[int, Any]]:
+        reaches = self._reaches().items()
+        return [r for name, r in reaches if self.namespace[name] is not value]
 
     def changed(self, names: Iterable[str]) -> frozenset[str]:
         """Return those whose value is not the one last looked at.
@@ -269,7 +277,10 @@ class Live:
                 # whether it changed cannot be seen, so it did
                 moved = denied.moves_when_read(entry.value)
             else:
-                moved = now.digest != entry.seen.digest
+                moved = now.digest != entry.seen.digest or (
+                    now.visits != entry.seen.visits
+                    and is_swapped(entry.seen, now, self._other_reaches(entry.value))
+                )
             if moved:
                 changed.add(name)
             entry.seen = now
@@ -381,18 +392,6 @@ class Live:
             and not isinstance(entry.value, types.ModuleType)
             and not (callable(entry.value) and importable(entry.value))
         )
-
-    def imports(self) -> dict[str, str]:
-        """Return name → what to import, of what plain cells imported."""
-        found = {}
-        for name, value in self.users().items():
-            if self.entry(name).made is not Made.AMBIENT:
-                continue
-            if isinstance(value, types.ModuleType):
-                found[name] = value.__name__
-            elif callable(value) and (target := importable(value)):
-                found[name] = target
-        return found
 
     @staticmethod
     def _is_plain(value: Any) -> bool:

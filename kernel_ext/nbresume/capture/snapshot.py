@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbresume.capture.atoms import importable, is_atom, type_name
-from nbresume.capture.canonical import reach_outside
 from nbresume.capture.denied import is_closed_file
 from nbresume.capture.live import OPAQUE, Live, Made
 from nbresume.capture.pickling import Dumped, dump, dump_atoms
@@ -120,10 +119,6 @@ class Snapshot:
                 continue
             recut.add(object_id)
             moved.add(id(value))
-            if isinstance(value, tuple | frozenset):
-                # no reach has it, but every holder of it reaches what it holds
-                inside = reach_outside(value, self._live.namespace, frozenset())
-                moved |= inside.keys()
         waiting = frozenset(self._live.pending.sharing(recut))
         self._live.load_all(waiting)
         return waiting | frozenset(
@@ -131,7 +126,7 @@ class Snapshot:
             for name in compound.keys() - bound
             if (entry := self._live.entry(name)).made is Made.COMMITTED
             and entry.kept
-            and not moved.isdisjoint(self._live.look(name).reach.keys())
+            and not moved.isdisjoint(self._live.look(name).visits)
         )
 
     # -- which objects are units ------------------------------------------------
@@ -169,8 +164,8 @@ class Snapshot:
                 object_id = self._live.identities.id_of(value)
                 ids[i], values[object_id] = object_id, value
         cuts = {
-            ids[id(compound[name])]: frozenset(
-                ids[i] for i in ids.keys() & full[name].keys()
+            ids[id(compound[name])]: tuple(
+                [ids[i] for i in self._live.look(name).visits if i in ids]
             )
             for name in reaches
         }
@@ -239,7 +234,7 @@ class Snapshot:
                 return remembered.unit
         dumped = self._dump([object_id], graph, captured)
         if seen is not None:
-            cut = graph.cuts.get(object_id, frozenset())
+            cut = graph.cuts.get(object_id, ())
             self._cache[object_id] = Remembered(seen, cut, dumped)
         return dumped
 
@@ -250,7 +245,7 @@ class Snapshot:
         return (
             remembered.seen == seen
             and all(ref in graph.values for ref in refs)
-            and remembered.cut == graph.cuts.get(object_id, frozenset())
+            and remembered.cut == graph.cuts.get(object_id, ())
             and all(self._is_stored(digest) for digest in (stream, *buffers))
         )
 

@@ -16,8 +16,8 @@ class UnitGraph:
     """id() → object id."""
     named: dict[str, str]
     """Object id → one name that is bound to it."""
-    cuts: dict[str, frozenset[str]]
-    """Object id → all units inside it: what it is cut into."""
+    cuts: dict[str, tuple[str, ...]]
+    """Object id → the unit at each place inside it: what it is cut into."""
     reached: frozenset[int]
     """id() of everything that names reach which share something with these."""
     tight: list[frozenset[str]]
@@ -35,8 +35,8 @@ class Remembered:
 
     seen: str
     """Digest of its look."""
-    cut: frozenset[str]
-    """The units that were inside it."""
+    cut: tuple[str, ...]
+    """The units that were inside it, in their places."""
     unit: tuple[str, list[str], list[str]]
 
 

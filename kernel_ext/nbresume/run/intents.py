@@ -4,11 +4,13 @@ The rule (write-ahead): when the first statement of a cell runs, the record that
 so is durable, and so is every value of a plain cell that the cell will read.
 """
 
+import types
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from nbresume.capture.live import Live
+from nbresume.capture.atoms import importable
+from nbresume.capture.live import Live, Made
 from nbresume.capture.snapshot import Captured, Snapshot
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
@@ -235,8 +237,10 @@ class Intents:
         known = self._journal.state.modules
         return {
             name: target
-            for name, target in self._live.imports().items()
-            if known.get(name) != target
+            for name, value in self._live.users().items()
+            if self._live.entry(name).made is Made.AMBIENT
+            and (target := _import_of(value))
+            and known.get(name) != target
         }
 
     def _publish(self, stored: _Stored) -> None:
@@ -262,3 +266,10 @@ def _options(header: Header) -> Options:
         reads=list(header.reads),
         after=[str(step) for step in header.after],
     )
+
+
+def _import_of(value: Any) -> str:
+    """Return what to import to have a value again; empty if no import gives it."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    return (importable(value) or "") if callable(value) else ""
