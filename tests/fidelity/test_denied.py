@@ -19,7 +19,11 @@ import types
 import weakref
 import zipfile
 
+import ipywidgets
+import numpy as np
 import pytest
+import tqdm
+from IPython.core.interactiveshell import InteractiveShell
 
 from nbresume.capture.denied import REMEDY
 from nbresume.capture.pickling import dump
@@ -147,7 +151,6 @@ def test_tasks_are_refused():
 
 def test_progress_bars_are_refused():
     """A bar belongs to the cell that shows it."""
-    tqdm = pytest.importorskip("tqdm")
     bar = tqdm.tqdm(total=3, file=open("/dev/null", "w"))  # noqa: PTH123
     with pytest.raises(CaptureError, match="progress"):
         dump([bar], units={}, namespace={})
@@ -157,23 +160,20 @@ def test_progress_bars_are_refused():
 
 def test_widgets_are_refused():
     """Their model lives in the front end."""
-    widgets = pytest.importorskip("ipywidgets")
     with pytest.raises(CaptureError, match="front end"):
-        dump([widgets.IntSlider()], units={}, namespace={})
+        dump([ipywidgets.IntSlider()], units={}, namespace={})
 
 
 def test_the_shell_is_refused():
     """It is a part of the running kernel."""
-    shell = pytest.importorskip("IPython.core.interactiveshell")
-    kind = type("Shell", (shell.InteractiveShell,), {"__init__": lambda self: None})
+    kind = type("Shell", (InteractiveShell,), {"__init__": lambda self: None})
     with pytest.raises(CaptureError, match="running kernel"):
         dump([kind.__new__(kind)], units={}, namespace={})
 
 
 def test_memory_maps_are_refused(tmp_path):
     """They would come back as a detached copy."""
-    numpy = pytest.importorskip("numpy")
-    value = numpy.memmap(tmp_path / "m", "f8", "w+", shape=3)
+    value = np.memmap(tmp_path / "m", "f8", "w+", shape=3)
     with pytest.raises(CaptureError, match="memory map"):
         dump([value], units={}, namespace={})
 

@@ -1,12 +1,12 @@
 """Arrays and frames as values: type, shape and content, never the memory's layout."""
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
+from sklearn import linear_model
 
 from nbresume.capture.canonical import look
-
-np = pytest.importorskip("numpy")
-pd = pytest.importorskip("pandas")
-pa = pytest.importorskip("pyarrow")
 
 
 def _digest(value):
@@ -72,8 +72,8 @@ def test_a_frame_changed_in_place_is_another_value(change):
 def test_rename_and_drop_in_place_are_seen():
     """The methods with inplace=True change the frame they are called on."""
     one, two = _frame(), _frame()
-    one.rename(columns={"A": "Q"}, inplace=True)
-    two.drop(columns="A", inplace=True)
+    one.rename(columns={"A": "Q"}, inplace=True)  # noqa: PD002 - what is tested
+    two.drop(columns="A", inplace=True)  # noqa: PD002 - what is tested
 
     assert len({_digest(_frame()), _digest(one), _digest(two)}) == 3
 
@@ -276,12 +276,13 @@ def test_arrow_is_compared_by_content():
 
 def test_estimators_are_compared_by_their_state():
     """Parameters and what was fitted."""
-    linear = pytest.importorskip("sklearn.linear_model")
     x = np.arange(10.0).reshape(5, 2)
 
     def fit(y):
-        return linear.Ridge(alpha=0.5).fit(x, y)
+        return linear_model.Ridge(alpha=0.5).fit(x, y)
 
     assert _digest(fit(x[:, 0])) == _digest(fit(x[:, 0]))
     assert _digest(fit(x[:, 0])) != _digest(fit(x[:, 1] ** 2))
-    assert _digest(linear.Ridge(alpha=0.5)) != _digest(linear.Ridge(alpha=1))
+    assert _digest(linear_model.Ridge(alpha=0.5)) != _digest(
+        linear_model.Ridge(alpha=1)
+    )

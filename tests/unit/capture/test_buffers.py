@@ -2,15 +2,14 @@
 
 import pickle
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from nbresume.capture.buffers import Buffers, make_view
 from nbresume.capture.pickling import dump
 from nbresume.capture.rebuild import rebuild
-
-np = pytest.importorskip("numpy")
-pd = pytest.importorskip("pandas")
-pa = pytest.importorskip("pyarrow")
 
 
 def _stored(value, units=None):

@@ -22,6 +22,7 @@ import types
 from pathlib import Path
 
 import pytest
+from matplotlib import figure as figures
 
 from nbresume.capture.canonical import look
 
@@ -535,7 +536,6 @@ def test_reach_holds_cells_and_big_tuples():
 
 def test_looking_at_a_figure_changes_nothing():
     """Its registry of callbacks counts on each time its state is asked for."""
-    figures = pytest.importorskip("matplotlib.figure")
     figure = figures.Figure()
     figure.subplots().plot([1, 2, 3])
     before = _digest(figure)

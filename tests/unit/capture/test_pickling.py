@@ -8,14 +8,14 @@ import pickle
 import sys
 import typing
 
+import numpy as np
 import pytest
+from IPython.core import interactiveshell as shells
 
 from nbresume.capture.canonical import look
 from nbresume.capture.pickling import dump, dump_atoms
 from nbresume.capture.rebuild import rebuild
 from nbresume.errors import CaptureError
-
-np = pytest.importorskip("numpy")
 
 
 def _plain(value, **units):
@@ -302,7 +302,6 @@ def test_odd_arrays_come_back(array):
 
 def test_the_shell_of_the_kernel_is_a_reference(monkeypatch):
     """And so is get_ipython, which is bound to it."""
-    shells = pytest.importorskip("IPython.core.interactiveshell")
 
     class Shell(shells.InteractiveShell):
         def __init__(self):

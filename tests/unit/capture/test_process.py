@@ -8,6 +8,8 @@ import time
 import types
 import warnings
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from nbresume.capture import process
@@ -120,9 +122,6 @@ def test_a_change_is_there_in_another_process(name, tmp_path):
     """Whatever the hash seed, the same state under the same version."""
     setup, change, look = _CASES[name]
     look = _DRAW.get(look, look)
-    for library in ("numpy", "pandas", "matplotlib"):
-        if f"import {library}" in setup:
-            pytest.importorskip(library)
     file = tmp_path / "states"
 
     versions, lost, expected = _step(file, change, look, setup, HERE="1")
@@ -136,8 +135,6 @@ def test_a_change_is_there_in_another_process(name, tmp_path):
 
 def test_an_unchanged_state_is_not_stored(tmp_path):
     """A step that only reads leaves nothing behind."""
-    for library in ("numpy", "pandas", "matplotlib"):
-        pytest.importorskip(library)
     setup = "\n".join(setup for setup, _, _ in _CASES.values())
     looks = [_DRAW.get(look) or f"str({look})" for _, _, look in _CASES.values()]
     # Drawing changes a generator, looking at all others changes nothing.
@@ -174,9 +171,6 @@ def test_an_unchanged_state_is_not_stored(tmp_path):
 )
 def test_defaults_that_an_import_brings_are_no_change(change, expected, tmp_path):
     """Options that the step set right after the import are one."""
-    for library in ("numpy", "pandas", "matplotlib"):
-        pytest.importorskip(library)
-
     # Imports add warning filters and set variables for their own threads.
     made = set(_step(tmp_path / "s", change)[0]) - {"warnings"}
     assert expected == {name for name in made if not name.startswith("env:")}
@@ -184,7 +178,6 @@ def test_defaults_that_an_import_brings_are_no_change(change, expected, tmp_path
 
 def test_only_the_options_that_were_set_are_kept(tmp_path):
     """What a plain cell set elsewhere is not undone by a replay."""
-    pytest.importorskip("pandas")
     _step(tmp_path / "s", "pd.set_option('display.max_rows', 4)", setup=_PD)
     look = "[pd.get_option('display.max_rows'), pd.get_option('display.width')]"
 
@@ -194,7 +187,6 @@ def test_only_the_options_that_were_set_are_kept(tmp_path):
 
 def test_a_state_waits_until_its_library_is_loaded(tmp_path):
     """No library is imported to set five kilobytes of it."""
-    pytest.importorskip("pandas")
     change = "np.random.seed(5); np.seterr(all='raise'); pd.options.display.width = 7"
     _step(tmp_path / "s", change, setup=f"{_PD}; {_NP}")
     look = """[
@@ -218,7 +210,6 @@ def test_a_state_waits_until_its_library_is_loaded(tmp_path):
 
 def test_other_generators_of_numpy_come_back(tmp_path):
     """A program may have set the global stream's own kind of bits."""
-    pytest.importorskip("numpy")
     change = "np.random.set_bit_generator(np.random.{}(3)); np.random.normal()"
     for kind in ("PCG64", "Philox", "SFC64"):
         file = tmp_path / kind
@@ -258,7 +249,6 @@ def test_variables_of_the_terminal_and_of_jupyter_are_left_out(monkeypatch):
 
 def test_functions_among_the_options_are_told(tmp_path):
     """A lambda that formats floats cannot come back; the other options do."""
-    pytest.importorskip("pandas")
     change = (
         "pd.options.display.float_format = lambda x: 'x'; pd.options.display.width = 9"
     )
@@ -291,7 +281,6 @@ def test_a_filter_waits_for_the_library_of_its_warning(tmp_path):
     change = (
         "import warnings; warnings.simplefilter('ignore', np.exceptions.RankWarning)"
     )
-    pytest.importorskip("numpy")
     _step(tmp_path / "s", change, setup=_NP)
     look = (
         "['numpy' in sys.modules, __import__('numpy.exceptions') and None,"
@@ -339,7 +328,6 @@ def test_a_state_that_cannot_be_set_is_told():
 
 def test_one_option_that_is_refused_stops_no_other(monkeypatch):
     """Another release of a library may lack an option."""
-    pd = pytest.importorskip("pandas")
     state = {"display.no_such": 1, "display.width": 44}
     with pd.option_context("display.width", 80):
         with pytest.raises(CaptureError, match=r"display\.no_such"):
@@ -350,7 +338,6 @@ def test_one_option_that_is_refused_stops_no_other(monkeypatch):
 
 def test_what_only_this_step_made_is_put_back(tmp_path):
     """Folder, variables, options and path; never a generator."""
-    pytest.importorskip("numpy")
     change = (
         "base = process.baseline()\n"
         "import os, random, warnings, decimal\n"
@@ -372,7 +359,6 @@ def test_what_only_this_step_made_is_put_back(tmp_path):
 
 def test_a_base_puts_back_whole_lists_and_options():
     """Without the step's own state, everything is as when the base was taken."""
-    np = pytest.importorskip("numpy")
     base = process.baseline()
     with np.printoptions(precision=3):
         state = process.restorable_default("numpy.print", base)
@@ -471,7 +457,6 @@ def test_only_deltas_add_up():
 
 def test_a_snapshot_is_cheap(capsys):
     """Taken before and after each cell; the time is printed, not judged."""
-    pytest.importorskip("numpy.random")
     process.snapshot()
     start = time.perf_counter()
     for _ in range(200):

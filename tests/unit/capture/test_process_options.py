@@ -5,7 +5,11 @@ import random
 import sys
 import types
 
+import numpy as np
+import pandas as pd
 import pytest
+from cycler import cycler
+from numpy.random import mtrand
 
 from nbresume.capture import process
 from nbresume.capture.pickling import dump
@@ -33,8 +37,6 @@ def test_plain_values_come_back(value):
 
 def test_subclasses_become_what_they_stand_for():
     """The validators of a library make its own kinds of them again."""
-    np = pytest.importorskip("numpy")
-
     assert list(
         map(plain, (_Color.RED, np.float64(1.5), np.int64(3), np.str_("s")))
     ) == ["red", 1.5, 3, "s"]
@@ -56,7 +58,6 @@ def test_what_cannot_be_said_in_plain_data_is_found():
 
 def test_a_cycle_of_styles_comes_back():
     """Its keys come in one order, whatever the hash seed."""
-    cycler = pytest.importorskip("cycler").cycler
     value = cycler(color=["r", (0, 0, 1)], lw=[1, 2])
 
     assert list(value) == list(revive(plain(value)))
@@ -132,7 +133,6 @@ def test_the_state_of_torch_waits_for_torch(monkeypatch):
 
 def test_pandas_warns_of_no_option_when_it_is_read():
     """Deprecated options would warn through get_option."""
-    pd = pytest.importorskip("pandas")
     state = process.snapshot()["pandas.options"]
 
     assert state["display.max_rows"] == pd.get_option("display.max_rows")
@@ -152,7 +152,6 @@ def test_the_global_generator_of_random_is_no_copy(wrap):
 
 def test_the_global_generator_of_numpy_is_no_copy():
     """The same for NumPy's legacy stream, which scipy.stats holds."""
-    mtrand = pytest.importorskip("numpy.random").mtrand
     stream = dump([[mtrand._rand]], units={}, namespace={}).stream
 
     back = rebuild(stream, [], resolve=None, namespace={})

@@ -3,13 +3,12 @@
 import pickle
 from pathlib import PurePosixPath
 
+import numpy as np
 import pytest
 
 from nbresume.capture.pickling import dump, dump_atoms
 from nbresume.capture.rebuild import rebuild, rebuild_atoms
 from nbresume.errors import CaptureError, Damaged
-
-np = pytest.importorskip("numpy")
 
 
 class Fails:

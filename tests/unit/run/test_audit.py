@@ -475,9 +475,6 @@ READING = {
 def test_reading_is_no_finding(shelf, kind):
     """Not even by somebody whom no cell named: caches are no part of a value."""
     make, read = READING[kind]
-    for module in ("pandas", "sklearn"):
-        if module in make:
-            pytest.importorskip(module)
     bench = Bench(
         a=f"%%step a\nimport shelf\n{make}\nshelf.ITEMS.append(x)",
         b="%%step b\nimport shelf\nshelf.read(shelf.ITEMS[-1])",
