@@ -15,6 +15,7 @@ from typing import Any
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
 from nbresume.compose.system import PRODUCT
+from nbresume.compose.trial import TrialProcess
 from nbresume.errors import NotTrusted
 from nbresume.plan.code_version import parse
 from nbresume.plan.header import body_of
@@ -23,6 +24,7 @@ from nbresume.plan.notebook import Cell
 from nbresume.run.audit import Audit
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
+from nbresume.run.drift import Drift
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
@@ -36,6 +38,7 @@ from nbresume.run.recovery import Recovery
 from nbresume.run.restore import Restorer
 from nbresume.run.runs import Claimed, Runs, choose_run
 from nbresume.run.stepper import Stepper
+from nbresume.run.trials import Trials
 from nbresume.run.view import RunView, view_run
 from nbresume.settings import Settings
 from nbresume.store.chain import Chain
@@ -176,6 +179,7 @@ class Session:
     parts: Parts
     plain: PlainCells
     audit: Audit
+    trials: Trials
     store: OpenStore
     settings: Settings
 
@@ -191,7 +195,7 @@ class Session:
     def become(self, other: "Session") -> None:
         """Go on as another session: the next run of the same notebook."""
         self.stepper, self.parts, self.plain = other.stepper, other.parts, other.plain
-        self.audit = other.audit
+        self.audit, self.trials = other.audit, other.trials
 
 
 def open_journal(store: OpenStore, run_id: str, world: World) -> Journal:
@@ -306,10 +310,39 @@ def _join(
 ) -> Session:
     live = Live(namespace, new_nonce=world.ids.nonce)
     live.identities.next_object = journal.state.next_object
+    steppers: list[Stepper] = []
+    recovery = Recovery(
+        journal,
+        Claims(journal, world),
+        world,
+        settings,
+        holds_body=lambda attempt: bool(steppers) and steppers[0].holds_body(attempt),
+    )
+    parts = _parts(live, world, journal, settings, recovery)
+    steppers.append(Stepper(parts, order=lambda: order_of(world, journal)))
+    parts.claims.after_claim(lambda: _after_claim(store, parts))
+    launch = TrialProcess(store.place.store, store.place.data, journal.run_id)
+    return Session(
+        steppers[0],
+        parts,
+        PlainCells(live, parts.process),
+        Audit(live, clock=world.clock),
+        Trials(live, journal, launch, clock=world.clock),
+        store,
+        settings,
+    )
+
+
+def _parts(
+    live: Live,
+    world: World,
+    journal: Journal,
+    settings: Settings,
+    recovery: Recovery,
+) -> Parts:
     restorer = Restorer(live, journal.objects, world)
     process = ProcessStates(world, read=restorer.process)
     snapshot = Snapshot(live, is_stored=restorer.places.__contains__)
-    claims = Claims(journal, world)
     publisher = Publisher(journal, restorer, world)
     commits = Commits(
         live,
@@ -330,15 +363,7 @@ def _join(
         process,
         ambient_limit_bytes=settings.ambient_limit_bytes,
     )
-    steppers: list[Stepper] = []
-    recovery = Recovery(
-        journal,
-        claims,
-        world,
-        settings,
-        holds_body=lambda attempt: bool(steppers) and steppers[0].holds_body(attempt),
-    )
-    parts = Parts(
+    return Parts(
         live=live,
         snapshot=snapshot,
         restorer=restorer,
@@ -346,16 +371,13 @@ def _join(
         process=process,
         intents=intents,
         commits=commits,
+        drift=Drift(world),
         publisher=publisher,
-        claims=claims,
+        claims=recovery.claims,
         recovery=recovery,
         journal=journal,
         world=world,
     )
-    steppers.append(Stepper(parts, order=lambda: order_of(world, journal)))
-    claims.after_claim(lambda: _after_claim(store, parts))
-    plain, audit = PlainCells(live, process), Audit(live, clock=world.clock)
-    return Session(steppers[0], parts, plain, audit, store, settings)
 
 
 def _after_claim(store: OpenStore, parts: Parts) -> None:

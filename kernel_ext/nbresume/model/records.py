@@ -200,6 +200,8 @@ class Committed(Record, frozen=True, kw_only=True):
     """Process state that the result depends on and that something above made."""
     imports: list[str]
     """Modules to import again on replay: an import acts on the process."""
+    libraries: dict[str, str] = {}
+    """Libraries that the step used, and Python → version."""
     effects: list[str]
     """How it is known to touch the outside; empty if it is not."""
     manifest: ManifestRef

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from nbresume.capture.canonical import look
+from nbresume.capture.libraries import versions_of
 from nbresume.capture.live import Entry, Live, Made
 from nbresume.capture.outputs import encode as encode_outputs
 from nbresume.capture.pickling import dump_atoms
@@ -338,7 +339,10 @@ class Commits:
             not_kept=captured.not_kept,
             process=recorded(changes.process)[0],
             process_in=process_in,
-            imports=_absolute(running.brought.standing.names.imports),
+            imports=(imports := _absolute(brought.standing.names.imports)),
+            libraries=versions_of(
+                [*intent.inputs, *captured.outputs], imports, self._live.namespace
+            ),
             effects=["it declared --effects"] if intent.options.effects else [],
             manifest=packed.ref,
             pack_bytes=draft.pack_bytes,

@@ -6,6 +6,7 @@ from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
+from nbresume.run.drift import Drift
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
@@ -27,6 +28,7 @@ class Parts:
     inputs: Inputs
     intents: Intents
     commits: Commits
+    drift: Drift
     publisher: Publisher
     claims: Claims
     recovery: Recovery

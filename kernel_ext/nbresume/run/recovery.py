@@ -56,7 +56,7 @@ class Recovery:
         holds_body: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._journal = journal
-        self._claims = claims
+        self.claims = claims
         self._world = world
         self._settings = settings
         self._holds_body = holds_body
@@ -64,7 +64,7 @@ class Recovery:
 
     def claimant(self, attempt: Attempt) -> Claimant:
         """Return how the kernel that ran an attempt looks from here."""
-        claimant = self._claims.claimant_of(attempt)
+        claimant = self.claims.claimant_of(attempt)
         if claimant is Claimant.ALIVE and self._journal.is_claimant:
             if self._holds_body(attempt.intent.attempt):
                 return Claimant.HOLDS_BODY

@@ -39,6 +39,7 @@ class Replays:
             parts.world.screen.say(
                 f"step {record.step} could not keep {', '.join(gone)}"
             )
+        parts.drift.tell(record)
         parts.world.screen.show(outputs)
         return ""
 

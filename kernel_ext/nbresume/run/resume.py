@@ -40,6 +40,8 @@ def resume(parts: Parts, order: Order) -> Resumed:
     place, step = parts.recovery.resume_point(order)
     last = _last_committed(parts, order, place)
     positions = Positions(parts.journal.state, order)
+    for _, commit in reversed([*positions.commits_above(last + 1)]):
+        parts.drift.tell(commit.record)
     _import(parts, resumed)
     parts.process.bring(positions, order, last + 1)
     names = _names(positions, last + 1) | parts.journal.state.ambient.keys()

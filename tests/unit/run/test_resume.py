@@ -4,6 +4,7 @@ import random
 
 from unit.run.fakes import Lab
 
+from nbresume.capture import libraries
 from nbresume.run.position import Order
 
 
@@ -265,3 +266,15 @@ def test_resume_sets_process_state():
     k.resume()
 
     assert random.random() == wanted.random()  # noqa: S311 - see above
+
+
+def test_libraries_that_moved_are_told_once(monkeypatch):
+    """Also by a resume, which replays no cell."""
+    _, k = half_done()
+    monkeypatch.setattr(libraries.platform, "python_version", lambda: "3.99.1")
+    k = k.restart()
+    k.resume()
+    k.resume()
+    told = [line for line in k.screen.said if "now 3.99" in line]
+    assert len(told) == 1
+    assert "%steps rerun a" in told[0]

@@ -86,6 +86,7 @@ class Hooks:
         self._idle = IdleWork(shell, is_busy=lambda: self._cell is not None)
         self._idle.every(self._load_slice)
         self._idle.every(self._audit_slice)
+        self._idle.every(self._trial_slice)
         self._cell: _Cell | None = None
         self._is_step = False
         self._depth = 0
@@ -200,6 +201,7 @@ class Hooks:
         """Load what waits, and look for what no cell named, until the next cell."""
         self._names.update(self._session.parts.live)
         self._session.audit.start(cell.text, step=step)
+        self._session.trials.start(step=step)
         self._idle.start()
 
     def _end_idle(self) -> None:
@@ -208,12 +210,16 @@ class Hooks:
         self._session.audit.stop()
         told, self._notices = self._notices, []
         told += [found.sentence for found in self._session.audit.findings()]
+        told += self._session.trials.findings()
         for line in told:
             self._session.parts.world.screen.say(line)
 
     def _audit_slice(self, budget_s: float) -> bool:
         # asked for anew: `%steps new` begins another session
         return self._session.audit.slice(budget_s)
+
+    def _trial_slice(self, budget_s: float) -> bool:
+        return self._session.trials.slice(budget_s)
 
     def _load_slice(self, _budget_s: float) -> bool:
         live = self._session.parts.live
@@ -230,6 +236,7 @@ class Hooks:
     def close(self) -> None:
         """Leave the shell as it was: what waits is loaded."""
         self._idle.stop()
+        self._session.trials.stop()
         while not self._load_slice(0.0):
             pass
         for line in self._notices:
