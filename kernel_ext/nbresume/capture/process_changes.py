@@ -27,8 +27,6 @@ GONE = Gone.GONE
 """A variable that was removed; for options: nothing of them is to be set."""
 
 LISTS = frozenset({"sys.path", "warnings"})
-ATTRIBUTES = frozenset({("sys", "path"), ("warnings", "filters")})
-"""(module, attribute) that hold process state: to assign one is no patch."""
 
 _FUNCTION = "a value of type {} cannot be stored"
 _SECRET = "its name or value looks secret"  # noqa: S105 - a sentence about secrets

@@ -88,7 +88,7 @@ class Expressions:
 
     def attribute(self, node: ast.Attribute) -> None:
         """Note what is set or deleted on a module, and IPython's namespace."""
-        if isinstance(node.value, ast.Name) and not isinstance(node.ctx, ast.Load):
+        if not isinstance(node.ctx, ast.Load):
             self.patch(node.value, node.attr)
         if node.attr in _NAMESPACE and (
             node.attr.startswith("user_") or _is_get_ipython(node.value)
@@ -96,10 +96,19 @@ class Expressions:
             self.flow.uses.wild = True
         self.visit(node.value)
 
-    def patch(self, owner: ast.Name, attribute: str) -> None:
-        """Note that an attribute of a global name is set."""
-        if self.flow.is_global(owner.id):
-            self.patches.add((owner.id, attribute))
+    def subscript(self, node: ast.Subscript) -> None:
+        """Note what is set or deleted in a table that a module or a class holds."""
+        if isinstance(node.value, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            self.patch(node.value.value, f"{node.value.attr}[]")
+        self.all((node.value, node.slice))
+
+    def patch(self, owner: ast.expr, path: str) -> None:
+        """Note that something below a global name is set: an attribute, an item."""
+        while isinstance(owner, ast.Attribute):
+            path = f"{owner.attr}.{path}"
+            owner = owner.value
+        if isinstance(owner, ast.Name) and self.flow.is_global(owner.id):
+            self.patches.add((owner.id, path))
 
     def constant(self, node: ast.Constant) -> None:
         """Keep texts: they may name files, or names in a query."""
@@ -186,9 +195,7 @@ class Expressions:
             ):
                 self.strings.add(command)
                 self.load_all(shell_names(command))
-            case ast.Name(id="setattr"), [None, str(attribute), _] if isinstance(
-                node.args[0], ast.Name
-            ):
+            case ast.Name(id="setattr" | "delattr"), [None, str(attribute), *_]:
                 self.patch(node.args[0], attribute)
                 self.all(ast.iter_child_nodes(node))
             case _:
@@ -266,6 +273,7 @@ def _text(node: ast.expr) -> str | None:
 
 EXPRESSIONS: Handlers = {
     ast.Attribute: Expressions.attribute,
+    ast.Subscript: Expressions.subscript,
     ast.BoolOp: Expressions.boolean,
     ast.Call: Expressions.call,
     ast.Compare: Expressions.comparison,

@@ -36,7 +36,7 @@ class Names:
     imports: frozenset[str] = frozenset()
     """Modules that it names in imports, relative ones with their dots."""
     patches: frozenset[tuple[str, str]] = frozenset()
-    """(name, attribute) of each ``name.attribute = …``: a module may be patched."""
+    """(name, path) of each ``name.path = …``: a module or a class may be patched."""
     wild: bool = False
     """It may read or change names that its code does not show."""
 

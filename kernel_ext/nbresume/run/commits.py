@@ -5,7 +5,6 @@ append is the commit point. Everything before it can fail; then the step is RAN.
 """
 
 import dataclasses
-import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,8 +16,8 @@ from nbresume.capture.canonical import look
 from nbresume.capture.libraries import versions_of
 from nbresume.capture.live import Entry, Live, Made
 from nbresume.capture.outputs import encode as encode_outputs
+from nbresume.capture.patches import patched
 from nbresume.capture.pickling import dump_atoms
-from nbresume.capture.process_changes import ATTRIBUTES
 from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
 from nbresume.capture.touched import is_users
 from nbresume.errors import CaptureError, RefusedError
@@ -48,7 +47,7 @@ class Changes:
     digests: Mapping[str, str | None]
     """Name → digest of the value that the body left."""
     patched: Mapping[str, str]
-    """Name of a module that the body changed → which attribute it replaced."""
+    """Name of a module or class of a library that the body patched → what it set."""
     process: Mapping[str, Any]
     """Process state that the body changed."""
     process_lost: Mapping[str, str]
@@ -104,14 +103,8 @@ class Commits:
         }
         in_place = self._live.changed(touched) & same
         stored = {n for n in names.stores if n in users and is_users(n)}
-        patched = {
-            name: f"it replaced {users[name].__name__}.{attribute}, "
-            "which is not so in another kernel"
-            for name, attribute in sorted(names.patches)
-            if isinstance(users.get(name), types.ModuleType)
-            and (users[name].__name__, attribute) not in ATTRIBUTES
-        }
-        written = in_place | (users.keys() - same) | stored | patched.keys()
+        lacks = patched(names.patches, users)
+        written = in_place | (users.keys() - same) | stored | lacks.keys()
         digests = {}
         for name in written:
             if name not in in_place:
@@ -125,7 +118,7 @@ class Commits:
             in_place=in_place,
             deleted=deleted,
             digests=digests,
-            patched=patched,
+            patched=lacks,
             process=states,
             process_lost=states_lost,
             ended_at=ended.now(),

@@ -296,8 +296,8 @@ def test_imports_are_modules():
     assert names.imports == {"a.b", "c", "e.f", ".", ".i"}
 
 
-def test_patches_are_attributes_set_on_globals():
-    """Setting an attribute of a global name is a patch; of a local it is none."""
+def test_patches_are_set_below_globals():
+    """What is set below a global name is a patch; below a local name it is none."""
     names = of(
         """
         m.a = 1
@@ -305,15 +305,20 @@ def test_patches_are_attributes_set_on_globals():
         del m.c
         setattr(m, "d", 1)
         setattr(m, "e", "text")
-        setattr(m.n, "x", 1)
-        m.n.x = 1
+        setattr(m.n, "g", 1)
+        delattr(m.n, "h")
+        m.n.o.i = 1
+        m.t["k"] = 1
+        del m.n.t["k"]
+        m["k"] = m().x = m.read["k"]
         def f(o, *, p=1):
             m.f = o.x = p.x = 1
             setattr(o, "x", 1)
         """
     )
 
-    assert names.patches == {("m", letter) for letter in "abcdef"}
+    below = {"n.g", "n.h", "n.o.i", "t[]", "n.t[]"}
+    assert names.patches == {("m", path) for path in {*"abcdef", *below}}
 
 
 def test_strings_without_documentation():
