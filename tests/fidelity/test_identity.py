@@ -40,6 +40,20 @@ CASES = {
         ("p.q = q", "p.q is q and q[0].q is q and p.me() is p"),
         ("s = P()", "type(s) is P and type(p) is old and Q.__mro__[1] is old"),
     ),
+    "what reading caches": (
+        (
+            (
+                "import functools\nclass C:\n    @functools.cached_property\n"
+                "    def big(self):\n        return [0]\nc = C()"
+            ),
+            "'big' not in vars(c)",
+        ),
+        ("n = len(c.big)", "n == 1"),
+        ("kept = c.big", "kept is c.big"),
+        ("kept.append(1)", "c.big == [0, 1] and kept is c.big"),
+        ("e = [c.big]", "e[0] is kept is c.big"),
+        ("del kept", "e[0] is c.big and c.big == [0, 1]"),
+    ),
     "tied arrays": (
         ("class L:\n    pass", "True"),
         ("one, two = L(), L()\none.w = np.ones(5000)", "one.w.sum() == 5000"),

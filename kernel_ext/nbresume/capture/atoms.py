@@ -37,6 +37,8 @@ class Parts:
     """False for sets: the order of the kids says nothing."""
     seen: Sequence[Any] = ()
     """Objects whose identity a notebook can see through it."""
+    aside: Sequence[Any] = ()
+    """Objects that it leads to and that are no part of its value."""
 
 
 def is_atom(value: Any) -> bool:

@@ -45,8 +45,23 @@ _IMMUTABLE = (
     *(dt.date, dt.time, dt.timedelta, dt.tzinfo),
     *(decimal.Decimal, fractions.Fraction, types.GenericAlias, int, float, str, bytes),
 )
-_COUNTERS = {"matplotlib.cbook.CallbackRegistry": frozenset({"_cid_gen"})}
-"""Attributes that count on each time their object is looked at or pickled."""
+_ASIDE = {
+    # counts on each time its object is looked at or pickled
+    "matplotlib.cbook.CallbackRegistry": frozenset({"_cid_gen"}),
+    # says, by addresses, who refers to its object
+    "matplotlib.transforms.TransformNode": frozenset({"_parents"}),
+}
+"""Attributes of classes that are no part of their value."""
+_CACHES = {
+    "pandas": frozenset({"_cache", "_item_cache"}),
+    "statsmodels": frozenset(
+        {
+            *("_cache", "_summary_cache", "_summary_statistics_cache", "_nobs_int"),
+            *("diagn", "predict_start", "predict_end", "predict_dates"),
+        }
+    ),
+}
+"""Attributes that reading fills, in all classes of a library."""
 _IMMUTABLE_HOMES = ("numpy.dtypes", "pandas._libs.tslibs", "pandas.core.dtypes.dtypes")
 
 
@@ -62,20 +77,28 @@ class Look:
     """id → every object in it whose identity can be seen."""
     visits: list[int]
     """The id of what stands at each place, in the order of the walk."""
+    aside: list[int]
+    """The same of what is pickled with the value and is no part of it: caches."""
+
+    @property
+    def places(self) -> list[int]:
+        """The id of what stands at each place of its pickle."""
+        return [*self.visits, *self.aside]
 
 
 def look(value: Any, namespace: Mapping[str, Any]) -> Look:
     """Return the digest of a value and what it reaches; never raises an error of it."""
     walk = _Walk(namespace)
     try:
-        return Look(payload_digest(walk.token(value)), "", walk.reach, walk.visits)
+        digest = payload_digest(walk.token(value))
+        return Look(digest, "", walk.reach, walk.visits, walk.aside)
     except Undecidable as error:
         why = str(error)
     except RecursionError:
         why = "nested too deep"
     except Exception as error:  # noqa: BLE001 - a value's own code may raise anything
         why = f"{type(error).__name__} while it was looked at"
-    return Look(None, why, walk.reach, walk.visits)
+    return Look(None, why, walk.reach, walk.visits, walk.aside)
 
 
 def reach_outside(
@@ -122,6 +145,8 @@ class _Walk:
         self.stop = stop
         self.reach: dict[int, Any] = {}
         self.visits: list[int] = []
+        self.aside: list[int] = []
+        self._asides: list[Any] = []
         self._namespace = namespace
         self._singletons = definition_parts.singletons()
         self._refs: dict[int, Ref] = {}
@@ -135,6 +160,18 @@ class _Walk:
     def token(self, value: Any) -> bytes:
         """Return the token of a value: its identity as a value."""
         root = self._ref(value, 0, 0)
+        self._walk()
+        token = root if isinstance(root, bytes) else solve(self._graph, root)
+        visits, self.visits = self.visits, self.aside
+        # whatever a cache holds, it says nothing about the value
+        with contextlib.suppress(Undecidable):
+            while self._asides:
+                self._ref(self._asides.pop(), 0, 0)
+                self._walk()
+        self.visits = visits
+        return token
+
+    def _walk(self) -> None:
         while self._todo:
             todo, at, depth = self._todo.pop()
             if depth > DEEPEST:
@@ -145,8 +182,8 @@ class _Walk:
             self.visits += map(id, parts.seen)  # owners of memory are no kids
             self._kept.append(parts)
             kids = [self._ref(kid, depth + 1, 0) for kid in parts.kids]
+            self._asides += parts.aside
             self._graph.fill(at, parts.tag, kids, ordered=parts.ordered)
-        return root if isinstance(root, bytes) else solve(self._graph, root)
 
     def _ref(self, value: Any, depth: int, nested: int) -> Ref:
         kind = type(value)
@@ -230,7 +267,7 @@ class _Walk:
         seen = [] if _is_immutable(value, kind) else [value]
         if isinstance(value, set | frozenset):
             # The items in its reduce value come in the order of their hashes.
-            kids, counts = _state_kids(dict(getattr(value, "__dict__", {})), set())
+            kids, counts, _ = _state_kids(dict(getattr(value, "__dict__", {})), set())
             tag = tag_of("set of", *counts)
             return Parts(tag, [kind, frozenset(value), *kids], seen=seen)
         reduced = self._reduce(value)
@@ -238,12 +275,15 @@ class _Walk:
             return _named_parts(value, reduced)
         self._kept.append(reduced)
         make, arguments, state, items, pairs, setter = _six(reduced)
-        kids, counts = _state_kids(state, self._cached(kind))
+        kids, counts, aside = _state_kids(state, self._cached(kind))
         rows = [] if items is None else list(items)
         cells = [] if pairs is None else [part for pair in pairs for part in pair]
         tag = tag_of("object", len(arguments), *counts, len(rows), len(cells))
         return Parts(
-            tag, [kind, make, setter, *arguments, *kids, *rows, *cells], seen=seen
+            tag,
+            [kind, make, setter, *arguments, *kids, *rows, *cells],
+            seen=seen,
+            aside=aside,
         )
 
     def _reduce(self, value: Any) -> Any:
@@ -257,7 +297,7 @@ class _Walk:
             raise Undecidable(message) from error
 
     def _cached(self, kind: type) -> frozenset[str]:
-        """Return the names of attributes that reading fills."""
+        """Return the names of attributes that are no part of a value."""
         known = self._caches.get(kind)
         if known is None:
             names = {
@@ -267,9 +307,8 @@ class _Walk:
                 if isinstance(found, functools.cached_property)
             }
             for base in kind.__mro__:
-                names |= _COUNTERS.get(f"{base.__module__}.{base.__qualname__}", set())
-            if kind.__module__.startswith("pandas."):
-                names |= {"_cache", "_item_cache"}
+                names |= _ASIDE.get(f"{base.__module__}.{base.__qualname__}", set())
+            names |= _CACHES.get(kind.__module__.partition(".")[0], set())
             known = self._caches[kind] = frozenset(names)
         return known
 
@@ -317,25 +356,30 @@ def _six(reduced: Any) -> tuple[Any, ...]:
     return make, tuple(arguments), *rest, *([None] * (4 - len(rest)))
 
 
-def _state_kids(state: Any, caches: AbstractSet[str]) -> tuple[list[Any], list[int]]:
-    """Return the parts of an instance's state, and how many of which kind."""
+def _state_kids(
+    state: Any, caches: AbstractSet[str]
+) -> tuple[list[Any], list[int], list[Any]]:
+    """Return the parts of an instance's state, their counts, and what it caches."""
     # The dicts are made for this occasion: nobody can see their identity.
-    if state is None or type(state) is dict:
-        return _pairs(state or {}, caches)
-    if type(state) is tuple and len(state) == 2:  # noqa: PLR2004 - dict and slots
-        both = [part or {} for part in state]
-        if all(type(part) is dict for part in both):
-            kids, counts = _pairs(both[0], caches)
-            slots, more = _pairs(both[1], caches)
-            return kids + slots, counts + more
-    return [state], [-1]
-
-
-def _pairs(
-    state: dict[Any, Any], caches: AbstractSet[str]
-) -> tuple[list[Any], list[int]]:
-    kept = [(key, item) for key, item in state.items() if key not in caches]
-    return [part for pair in kept for part in pair], [len(kept)]
+    if state is None:
+        states: list[dict[Any, Any]] = [{}]
+    elif type(state) is dict:
+        states = [state]
+    elif (
+        type(state) is tuple
+        and len(state) == 2  # noqa: PLR2004 - dict and slots
+        and all(not part or type(part) is dict for part in state)
+    ):
+        states = [part or {} for part in state]
+    else:
+        return [state], [-1], []
+    kids, counts, aside = [], [], []
+    for part in states:
+        kept = [(key, item) for key, item in part.items() if key not in caches]
+        kids += [piece for pair in kept for piece in pair]
+        counts.append(len(kept))
+        aside += [item for key, item in part.items() if key in caches]
+    return kids, counts, aside
 
 
 def _is_immutable(value: Any, kind: type) -> bool:

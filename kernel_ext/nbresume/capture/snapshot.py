@@ -126,7 +126,7 @@ class Snapshot:
             for name in compound.keys() - bound
             if (entry := self._live.entry(name)).made is Made.COMMITTED
             and entry.kept
-            and not moved.isdisjoint(self._live.look(name).visits)
+            and not moved.isdisjoint(self._live.look(name).places)
         )
 
     # -- which objects are units ------------------------------------------------
@@ -165,7 +165,7 @@ class Snapshot:
                 ids[i], values[object_id] = object_id, value
         cuts = {
             ids[id(compound[name])]: tuple(
-                [ids[i] for i in self._live.look(name).visits if i in ids]
+                [ids[i] for i in self._live.look(name).places if i in ids]
             )
             for name in reaches
         }
