@@ -40,6 +40,34 @@ CASES = {
         ("p.q = q", "p.q is q and q[0].q is q and p.me() is p"),
         ("s = P()", "type(s) is P and type(p) is old and Q.__mro__[1] is old"),
     ),
+    "vars of an object": (
+        ("class A:\n    pass\na = A()\na.n = [1]", "a.n == [1]"),
+        ("d = vars(a)", "d is a.__dict__"),
+        ("d['m'] = 2", "a.m == 2 and vars(a) is d"),
+        ("a.k = 3", "d['k'] == 3 and d['n'] is a.n"),
+        ("both = [a, d]", "both[1] is vars(both[0]) is d"),
+        ("del d", "both[1] is vars(a)"),
+        ("a = 0", "both[0].__dict__ is both[1]"),
+    ),
+    "objects with one __dict__": (
+        (
+            (
+                "class B:\n    kept = {}\n    def __init__(self):\n"
+                "        self.__dict__ = B.kept"
+            ),
+            "B.kept == {}",
+        ),
+        ("b = B()", "vars(b) is B.kept"),
+        ("c = B()\nc.n = 1", "b.n == 1 and vars(c) is vars(b) is B.kept"),
+        ("b.m = [c]", "c.m[0] is c and b.m is c.m"),
+        ("del b", "vars(c) is B.kept"),
+    ),
+    "parsed arguments": (
+        ("import argparse\nargs = argparse.Namespace(n=3)", "args.n == 3"),
+        ("config = vars(args)", "config is vars(args)"),
+        ("config['n'] = 4", "args.n == 4"),
+        ("args.m = 5", "config == {'n': 4, 'm': 5}"),
+    ),
     "what reading caches": (
         (
             (

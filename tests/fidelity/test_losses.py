@@ -278,9 +278,16 @@ PARTS = {
         "import pyarrow as pa\nx = pa.array(range(100000))[10:20]",
         "x.to_pylist() == list(range(10, 20)) and x.nbytes < 1000",
     ),
-    "objects that share one `__dict__`; `vars(x)` under a name of its own": (
-        "class A: pass\na = A()\na.n = 1\nx = [a, vars(a)]",
+    "`vars(x)` of an object with pickling code of its own": (
+        (
+            "class A:\n    def __getstate__(self):\n        return dict(vars(self))\n"
+            "a = A()\na.n = 1\nx = [a, vars(a)]"
+        ),
         "x[1] == {'n': 1} and x[0].n == 1 and x[1] is not vars(x[0])",
+    ),
+    "arrays": (
+        "import numpy as np\nx = np.arange(5)",
+        "not x.flags.owndata and x.flags.writeable and x.sum() == 10",
     ),
 }
 ELSEWHERE = {"a step that was settled by evidence", "`_`, `Out[n]`"}

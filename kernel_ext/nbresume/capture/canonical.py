@@ -26,6 +26,7 @@ from typing import Any
 from nbresume.capture import arrays, definition_parts, denied
 from nbresume.capture.atoms import ATOM_BYTES, Parts, Undecidable, tag_of, type_name
 from nbresume.capture.circles import RAW_BYTES, Graph, Ref, join, short, solve
+from nbresume.capture.own_dict import held_dict
 from nbresume.model.digests import payload_digest
 
 BIG_ITEMS = 1024
@@ -270,6 +271,10 @@ class _Walk:
             kids, counts, _ = _state_kids(dict(getattr(value, "__dict__", {})), set())
             tag = tag_of("set of", *counts)
             return Parts(tag, [kind, frozenset(value), *kids], seen=seen)
+        attributes = held_dict(value)
+        if attributes is not None:
+            self.reach[id(attributes)] = attributes
+            self.visits.append(id(attributes))
         reduced = self._reduce(value)
         if isinstance(reduced, str):
             return _named_parts(value, reduced)

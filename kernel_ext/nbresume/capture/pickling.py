@@ -19,7 +19,12 @@ from nbresume.capture.atoms import importable, type_name
 from nbresume.capture.buffers import Buffers
 from nbresume.capture.definition_parts import reduce_iterator
 from nbresume.capture.definitions import Definitions
-from nbresume.capture.own_dict import is_own_dict, reduce_own_dict
+from nbresume.capture.own_dict import (
+    held_dict,
+    is_own_dict,
+    reduce_held_dict,
+    reduce_own_dict,
+)
 from nbresume.capture.registry import DEFAULT, make_registered
 from nbresume.errors import CaptureError
 
@@ -157,7 +162,7 @@ class _Dump:
         """Return how a value is pickled, or that Python's own way is right."""
         kind = type(value)
         if self._plain.get(kind):
-            return NotImplemented
+            return _plainly(value)
         rebuilder = DEFAULT.find(kind)
         if rebuilder is not None:
             described = (rebuilder.kind, rebuilder.rebuild, rebuilder.describe(value))
@@ -176,7 +181,14 @@ class _Dump:
         self._plain[kind] = not issubclass(kind, dict) and (
             kind.__module__.partition(".")[0] not in _SPECIAL_HOMES
         )
+        return _plainly(value)
+
+
+def _plainly(value: Any) -> Any:
+    """Leave a value to Python's own way, unless something else holds its attributes."""
+    if held_dict(value) is None:
         return NotImplemented
+    return reduce_held_dict(value, PROTOCOL)
 
 
 def _has_own_way(kind: type) -> bool:
