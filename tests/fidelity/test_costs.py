@@ -267,3 +267,24 @@ def test_stored_bytes_are_those_of_the_buffers(monkeypatch, kind):
     print(f"{kind}: {written / size:.3f} of {size} bytes")  # noqa: T201 - counts
 
     assert written <= 1.05 * size + OVERHEAD
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_names_come_back():
+    """By one step that binds them all, beside steps that touch one of them."""
+    count = 100_000
+    lab = Lab(
+        many=f"%%step many\nglobals().update({{f'n{{i}}': i for i in range({count})}})",
+        one="%%step one\nn5 = n7 + 1\nété_ = _x = [n1]",
+    )
+    kernel = lab.kernel()
+    assert kernel.go() == ["many", "one"]
+    assert len(kernel.commits("many").outputs) == count
+    assert kernel.commits("one").outputs.keys() == {"n5", "été_", "_x"}
+
+    again = kernel.restart()
+    assert [again.run(cell).how for cell in ("many", "one")] == ["replayed"] * 2
+    again.parts.live.load_all(again.parts.live.pending)
+    wanted = {f"n{i}": i for i in range(count)} | {"n5": 8}
+    assert {name: again[name] for name in wanted} == wanted
+    assert again["_x"] is again["été_"] == [1]

@@ -4,12 +4,14 @@ The rule: each object is pickled once, by itself, and refers to other named or
 shared objects by id; what cannot be pickled costs its own name, never the step.
 """
 
+import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from nbresume.capture.atoms import importable, is_atom, type_name
+from nbresume.capture.canonical import look
 from nbresume.capture.denied import is_closed_file
 from nbresume.capture.live import OPAQUE, Live, Made
 from nbresume.capture.pickling import Dumped, dump, dump_atoms
@@ -62,6 +64,8 @@ class Snapshot:
         self._is_stored = is_stored
         """Says whether a payload with this digest is durable already."""
         self._cache: dict[str, Remembered] = {}
+        self._threads = frozenset(threading.enumerate())
+        """Threads of the kernel itself: they change no value."""
 
     def forget(self) -> None:
         """Take nothing for stored any more: a commit failed."""
@@ -87,6 +91,7 @@ class Snapshot:
             targets = self._bind(bound, captured, graph)
             self._dump_all(graph, targets.values(), captured)
             self._merge_circles(graph, captured)
+            self._lose_moved(graph, targets)
             lose_holders(graph)
             graph.deep = deep_of(graph)
             more = self._recut(graph, compound, bound)
@@ -128,6 +133,16 @@ class Snapshot:
             and entry.kept
             and not moved.isdisjoint(self._live.look(name).places)
         )
+
+    def _lose_moved(self, graph: UnitGraph, targets: Mapping[str, str]) -> None:
+        """Name as not kept what a thread changed between its look and its pickle."""
+        if self._threads.issuperset(threading.enumerate()):
+            return
+        for name, object_id in targets.items():
+            seen = self._live.look(name).digest
+            now = look(self._live.namespace[name], self._live.namespace).digest
+            if seen is not None and now != seen:
+                graph.errors[object_id] = "a thread changed it while it was captured"
 
     # -- which objects are units ------------------------------------------------
 
