@@ -448,6 +448,12 @@ ROUNDTRIP = _load_roundtrip()
 
 LOST_ACROSS = {"functions with globals of their own", "code without a text"}
 """What has no text is named on another version of Python."""
+OTHER_VERSION = {
+    "protocol and typed dict",
+    "locks, events, queues and buffers",
+}
+"""What the standard library makes otherwise on another version of Python: the values
+work, and what was made from them is stale there."""
 
 
 @pytest.fixture(scope="module", params=ROUNDTRIP.routes(), ids="-to-".join)
@@ -470,6 +476,10 @@ def test_definition_comes_back(wrong, route, case):
     if case in LOST_ACROSS and route[0] != route[1]:
         (text,) = told
         assert f"f is not kept on this Python (written by {route[0]})" in text
+        return
+
+    if case in OTHER_VERSION and route[0] != route[1]:
+        assert all(text.startswith("another digest") for text in told or ()), told
         return
 
     assert told is None, told if told is None else "\n".join(told)

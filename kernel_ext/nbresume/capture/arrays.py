@@ -257,7 +257,7 @@ def _polars_parts(value: Any) -> Parts | None:
     frame = value if isinstance(value, polars.DataFrame) else value.to_frame()
     sink = io.BytesIO()
     frame.rechunk().write_ipc(sink)
-    tag = tag_of("polars", type(value).__name__, frame.schema)
+    tag = tag_of("polars", type(value).__name__, [*frame.schema.items()])
     return Parts(tag + digest(sink.getbuffer()), seen=[value])
 
 

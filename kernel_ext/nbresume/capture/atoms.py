@@ -25,6 +25,10 @@ class Undecidable(Exception):  # noqa: N818 - an answer of the walk, not an erro
     """The canonical walk met something that it cannot compare."""
 
 
+MOVED = {"pathlib._local": "pathlib"}
+"""Where some version of Python keeps a class, and where all of them have it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What one object consists of, for the canonical walk."""
@@ -66,7 +70,7 @@ def importable(value: Any) -> str | None:
             found = getattr(found, part)
     except Exception:  # noqa: BLE001 - attributes may be computed by anybody's code
         return None
-    return f"{module}:{name}" if found is value else None
+    return f"{MOVED.get(module, module)}:{name}" if found is value else None
 
 
 def resolve_import(target: str) -> Any:

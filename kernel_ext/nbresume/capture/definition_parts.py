@@ -5,10 +5,10 @@ names and line numbers, defaults, cells, attributes, and the body of a class. Na
 the live namespace are inputs of their own and no parts of a function.
 """
 
+import collections
 import enum
 import functools
 import itertools
-import marshal
 import sys
 import threading
 import types
@@ -19,9 +19,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nbresume.capture.atoms import Parts, Undecidable, importable, tag_of
+from nbresume.capture.code_text import code_token
 from nbresume.capture.denied import has_own_code, reason, reduce_unchanged
 from nbresume.capture.registry import DEFAULT
-from nbresume.capture.sources import codes, dataclass_spec, generated_methods
+from nbresume.capture.sources import (
+    codes,
+    dataclass_choices,
+    dataclass_spec,
+    generated_methods,
+)
 from nbresume.errors import CaptureError
 
 LRU = functools._lru_cache_wrapper  # noqa: SLF001 - the type has no public name
@@ -47,10 +53,6 @@ _SINGLETONS = (
     *(("sys", name) for name in ("stdin", "stdout", "stderr")),
     *(("dataclasses", name) for name in ("MISSING", "KW_ONLY")),
     ("dataclasses", "_HAS_DEFAULT_FACTORY"),
-)
-_CODE_BITS = (
-    *("argcount", "posonlyargcount", "kwonlyargcount", "flags", "code", "names"),
-    *("varnames", "name", "exceptiontable", "freevars", "cellvars"),
 )
 _VOLATILE = frozenset(
     {
@@ -220,31 +222,6 @@ def reduce_iterator(value: Any) -> tuple[Any, ...]:
     return reduced
 
 
-def code_bits(code: types.CodeType) -> bytes:
-    """Return what code does, without file names and line numbers."""
-    bits = [_plain(getattr(code, f"co_{name}")) for name in _CODE_BITS]
-    return _framed([*bits, *map(_const_bits, code.co_consts)])
-
-
-def _const_bits(const: Any) -> bytes:
-    if isinstance(const, types.CodeType):
-        return b"c" + code_bits(const)
-    if isinstance(const, tuple):
-        return b"t" + _framed([_const_bits(item) for item in const])
-    if isinstance(const, frozenset):
-        return b"f" + _framed(sorted(_const_bits(item) for item in const))
-    return _plain(const)
-
-
-def _plain(value: Any) -> bytes:
-    # Format 2 of marshal writes neither references nor whether a text is interned.
-    return marshal.dumps(value, 2)
-
-
-def _framed(pieces: list[bytes]) -> bytes:
-    return b"".join([b"%d:" % len(piece) + piece for piece in pieces])
-
-
 def _function_parts(
     function: types.FunctionType, namespace: Mapping[str, Any]
 ) -> Parts:
@@ -273,7 +250,7 @@ def _function_parts(
     ]
     counts = (len(closure), len(attributes), len(own))
     return Parts(
-        tag_of("function", *counts) + code_bits(function.__code__),
+        tag_of("function", *counts) + code_token(function.__code__),
         kids,
         seen=[function],
     )
@@ -301,6 +278,10 @@ def _class_parts(kind: type) -> Parts:
     if "__dataclass_fields__" in body:
         # dataclass writes this text from the fields, with addresses of defaults.
         body.pop("__doc__", None)
+        # later versions of Python remember more, which the fields say too
+        body["__dataclass_params__"] = dataclass_choices(kind)
+    if issubclass(kind, tuple) and "_fields" in body:
+        body = _namedtuple_body(body)
     members: Mapping[str, Any] = getattr(kind, "__members__", {})
     if hasattr(kind, "_member_map_"):
         body = _enum_body(body, members)
@@ -308,6 +289,22 @@ def _class_parts(kind: type) -> Parts:
     kids = [type(kind), *kind.__bases__, *_flat(dict(sorted(body.items())))]
     tag = tag_of("class", kind.__qualname__, len(kind.__bases__), len(body))
     return Parts(tag, kids, seen=[kind])
+
+
+def _namedtuple_body(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what each version of Python writes in its own way from the fields."""
+    rest = {}
+    for name, value in body.items():
+        code = getattr(getattr(value, "__func__", value), "__code__", None)
+        made = code is not None and (
+            code.co_filename == collections.__file__
+            or (code.co_name == "<lambda>" and code.co_varnames[:1] == ("_cls",))
+        )
+        if type(value).__name__ == "_tuplegetter":
+            rest[name] = value.__doc__
+        elif not made:
+            rest[name] = value
+    return rest
 
 
 def _enum_body(body: Mapping[str, Any], members: Mapping[str, Any]) -> dict[str, Any]:
@@ -373,7 +370,7 @@ def _bound_parts(value: Any) -> Parts:
 
 
 _BY_TYPE: Mapping[type, Callable[[Any], Parts | None]] = {
-    types.CodeType: lambda value: Parts(b"code" + code_bits(value)),
+    types.CodeType: lambda value: Parts(b"code" + code_token(value)),
     types.MethodType: lambda value: Parts(b"method", [value.__func__, value.__self__]),
     types.CellType: _cell_parts,
     types.MappingProxyType: lambda value: Parts(b"mapping proxy", [dict(value)]),

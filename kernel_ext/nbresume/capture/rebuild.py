@@ -11,11 +11,10 @@ import sys
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
 
+from nbresume.capture.atoms import MOVED
 from nbresume.capture.pickling import MAIN, NAMESPACE
 from nbresume.errors import CaptureError, NbresumeError
 
-_MOVED = {"pathlib._local": "pathlib"}
-"""Where some version of Python keeps a class, and where all of them have it."""
 _ATOM_NAMES = frozenset({"complex", "Ellipsis", "NotImplemented"})
 
 
@@ -91,7 +90,7 @@ class _Unpickler(pickle.Unpickler):
         # dill's word for the namespace
         if (module_name, global_name) == ("__builtin__", "__main__"):
             return self._namespace
-        return super().find_class(_MOVED.get(module_name, module_name), global_name)
+        return super().find_class(MOVED.get(module_name, module_name), global_name)
 
 
 class _AtomUnpickler(pickle.Unpickler):

@@ -29,12 +29,12 @@ UNKNOWN_FILE = "<dynamic-code>"
 """Stands for the name of a file of one kernel or one machine."""
 _MARSHAL = 2
 """This format writes neither references nor what is interned, so it has one form."""
-_FUTURES = sum(
+FUTURES = sum(
     getattr(importlib.import_module("__future__"), name).compiler_flag
     for name in ("annotations", "barry_as_FLUFL", "generator_stop")
 )
 _CELL = "cell"
-_MODULE = "module"
+MODULE = "module"
 _UNKNOWN = "unknown"
 _INLINED = ("<listcomp>", "<dictcomp>", "<setcomp>")
 """Scopes of Python 3.11 that later ones do not have."""
@@ -88,17 +88,14 @@ def code_parts(code: types.CodeType, texts: dict[str, str]) -> tuple[str, bytes,
     CaptureError
         The code holds constants that no compiler makes.
     """
-    text = known_text(code.co_filename)
-    if text is None:
-        text = _invented(code)
+    text = text_of(code)
     if text is not None:
         text = texts.setdefault(text, text)
         name = name_of(text)
         return MINOR, _bytes(code, name), _place_in_text(code, text)
     known = code.co_filename.startswith("<")
     name = code.co_filename if known else UNKNOWN_FILE
-    module = None if known else _module_of(code.co_filename)
-    return MINOR, _bytes(code, name), _place_in_module(code, module)
+    return MINOR, _bytes(code, name), code_place(code)
 
 
 def _bytes(code: types.CodeType, name: str) -> bytes:
@@ -120,24 +117,44 @@ def _renamed(code: types.CodeType, name: str) -> types.CodeType:
     return code.replace(co_filename=name, co_consts=consts)
 
 
-def _place_in_text(code: types.CodeType, text: str) -> Place:
-    found = _in_text(text, code.co_flags & _FUTURES, *_key(code))
+def text_of(code: types.CodeType) -> str | None:
+    """Return the text that code was compiled from, as far as the kernel keeps it."""
+    text = known_text(code.co_filename)
+    return _invented(code) if text is None else text
+
+
+def number_in_text(code: types.CodeType, text: str) -> int | None:
+    """Return which code of its name and line in a text it is; None if it is none.
+
+    The text may be right for people and useless for a compiler: a transformer of the
+    notebook may have changed the tree.
+
+    Raises
+    ------
+    CaptureError
+        The code holds constants that no compiler makes.
+    """
+    found = _in_text(text, code.co_flags & FUTURES, *key_of_code(code))
     wanted = _bytes(code, name_of(text))
-    # The text may be right for people and useless for a compiler: a transformer of
-    # the notebook may have changed the tree. Then there is no number.
     at = [n for n, one in enumerate(found) if _bytes(one, name_of(text)) == wanted]
-    number = at[0] if at else None
-    flags = code.co_flags & _FUTURES
-    return (_CELL, text, *_key(code), number, code.co_freevars, flags)
+    return at[0] if at else None
 
 
-def _place_in_module(code: types.CodeType, module: str | None) -> Place:
+def _place_in_text(code: types.CodeType, text: str) -> Place:
+    number, flags = number_in_text(code, text), code.co_flags & FUTURES
+    return (_CELL, text, *key_of_code(code), number, code.co_freevars, flags)
+
+
+def code_place(code: types.CodeType) -> Place:
+    """Return where code stands in a module that can be imported."""
+    known = code.co_filename.startswith("<")
+    module = None if known else _module_of(code.co_filename)
     name, free = code.co_qualname, code.co_freevars
     found = [] if module is None else _in_module(module, name)
     at = [n for n, one in enumerate(found) if one == code]
     if not at:
         return (_UNKNOWN, "", name, 0, None, free, 0)
-    return (_MODULE, module, name, 0, at[0], free, 0)
+    return (MODULE, module, name, 0, at[0], free, 0)
 
 
 def _module_of(filename: str) -> str | None:
@@ -175,7 +192,7 @@ def make_code_of(minor: str, data: bytes, place: Place) -> types.CodeType:
         remember(source)
     if minor == MINOR:
         code: types.CodeType = marshal.loads(data)  # noqa: S302 - of a trusted store
-        return code
+        return _known_code(code, place) if kind == MODULE else code
     if number is None:
         known = kind == _CELL
         because = "its text does not give its code" if known else "it has no text"
@@ -192,6 +209,14 @@ def make_code_of(minor: str, data: bytes, place: Place) -> types.CodeType:
     return made
 
 
+def _known_code(code: types.CodeType, place: Place) -> types.CodeType:
+    """Return the module's own code if it is this one: that knows its file."""
+    _, module, name, _, number, _, _ = place
+    found = [] if number is None else _in_module(module, name)[number : number + 1]
+    wanted = _bytes(code, UNKNOWN_FILE)
+    return next((one for one in found if _bytes(one, UNKNOWN_FILE) == wanted), code)
+
+
 def _not_kept(what: str, minor: str, because: str) -> CaptureError:
     return CaptureError(
         f"{what} is not kept on this Python (written by {minor})",
@@ -200,7 +225,7 @@ def _not_kept(what: str, minor: str, because: str) -> CaptureError:
     )
 
 
-def _key(code: types.CodeType) -> tuple[str, int]:
+def key_of_code(code: types.CodeType) -> tuple[str, int]:
     """Return qualified name and first line, equal on all versions of Python."""
     name = code.co_qualname
     for scope in _INLINED:
@@ -210,7 +235,9 @@ def _key(code: types.CodeType) -> tuple[str, int]:
 
 def _in_text(text: str, flags: int, name: str, line: int) -> list[types.CodeType]:
     """Return the code objects of that name and line, in the order of the text."""
-    found = [code for code in _compiled(text, flags) if _key(code) == (name, line)]
+    found = [
+        code for code in _compiled(text, flags) if key_of_code(code) == (name, line)
+    ]
     return sorted(found, key=_last_position)
 
 
@@ -287,6 +314,11 @@ def dataclass_spec(kind: Any) -> tuple[dict[str, Any], bool]:
         {name: getattr(params, name) for name in type(params).__slots__},
         hasattr(kind, "__post_init__"),
     )
+
+
+def dataclass_choices(kind: Any) -> dict[str, Any]:
+    """Return the parameters of a dataclass that every version of Python knows."""
+    return {name: getattr(kind.__dataclass_params__, name) for name in _PARAMS}
 
 
 def dataclass_methods(kind: Any, spec: tuple[dict[str, Any], bool]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from nbresume.capture.snapshot import Snapshot
 from nbresume.compose.system import PRODUCT
 from nbresume.compose.trial import TrialProcess
 from nbresume.errors import NotTrusted
-from nbresume.plan.code_version import parse
+from nbresume.model.printing import parse
 from nbresume.plan.header import body_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell

@@ -1,106 +1,14 @@
 """The code version: a digest of what a cell's code means.
 
-The rule: the printed form is our own and equal on every supported Python, so that an
-upgrade of Python makes no step stale. Positions, comments, parentheses, quotes and
-type comments are no part of it.
+The rule: equal on every supported Python, so that an upgrade makes no step stale.
 """
 
 import ast
-import warnings
-from collections.abc import Iterator
 
 from nbresume.model.digests import cue_digest
-
-_IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
-
-
-def parse(text: str) -> ast.Module | None:
-    """Return the tree of a text, or None when it is no plain Python."""
-    with warnings.catch_warnings():
-        # Python warns of "\d" when it parses; the author hears it when the cell runs
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+from nbresume.model.printing import printed
 
 
 def code_version(tree: ast.Module) -> str:
     """Return the digest of the printed tree."""
     return cue_digest(printed(tree).encode("ascii"))
-
-
-def printed(node: ast.AST) -> str:
-    """Return one ASCII text for all nodes of equal meaning, equal on all Pythons."""
-    out: list[str] = []
-    todo: list[ast.AST | str] = [node]
-    # a loop, because a sum of a thousand terms is a thousand levels deep
-    while todo:
-        part = todo.pop()
-        if isinstance(part, str):
-            out.append(part)
-        else:
-            todo.extend(reversed(list(_parts(part))))
-    return "".join(out)
-
-
-def _parts(node: ast.AST) -> Iterator[ast.AST | str]:
-    yield f"{type(node).__name__}("
-    for name, written in ast.iter_fields(node):
-        value = _normal(node, written)
-        # Pythons differ in whether an absent field is None, empty or not there
-        if name in _IGNORED or (not _is_constant(node) and value in (None, [])):
-            continue
-        yield f"{name}="
-        yield from _field(value)
-        yield ";"
-    yield ")"
-
-
-def _is_constant(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant | ast.MatchSingleton)
-
-
-def _normal(node: ast.AST, value: object) -> object:
-    if isinstance(node, ast.JoinedStr):
-        return _merged(node)
-    if isinstance(node, ast.FormattedValue) and isinstance(value, ast.JoinedStr):
-        # an f-string as the value prints itself; as the format, an empty one is none
-        return value if value is node.value or _merged(value) else None
-    return value
-
-
-def _field(value: object) -> Iterator[ast.AST | str]:
-    if isinstance(value, ast.AST):
-        yield value
-    elif isinstance(value, list):
-        yield "["
-        for item in value:
-            yield item if isinstance(item, ast.AST) else _constant(item)
-            yield ","
-        yield "]"
-    else:
-        yield _constant(value)
-
-
-def _merged(node: ast.JoinedStr) -> list[ast.expr]:
-    """Return the parts of an f-string with no empty and no adjacent texts.
-
-    Python 3.12 leaves empty texts in format specifications.
-    """
-    merged: list[ast.expr] = []
-    for part in node.values:
-        if not isinstance(part, ast.Constant):
-            merged.append(part)
-        elif merged and isinstance(merged[-1], ast.Constant):
-            merged[-1] = ast.Constant(str(merged[-1].value) + str(part.value))
-        elif part.value:
-            merged.append(part)
-    return merged
-
-
-def _constant(value: object) -> str:
-    # the type is a part of it: 8, 8.0, 8j, True and "8" are five constants
-    kind = type(value).__name__
-    # hex, because Python refuses to write integers of more than 4300 digits otherwise
-    return f"{kind}:{value:x}" if type(value) is int else f"{kind}:{value!a}"

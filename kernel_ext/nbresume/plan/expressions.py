@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import ClassVar
 
-from nbresume.plan.code_version import parse
+from nbresume.model.printing import parse
 from nbresume.plan.flow import Block, Flow, Uses
 from nbresume.plan.magics import (
     Magic,

@@ -11,7 +11,8 @@ from typing import Any
 
 from nbresume.errors import RefusedError
 from nbresume.model.digests import cue_digest
-from nbresume.plan.code_version import code_version, parse
+from nbresume.model.printing import parse
+from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, step_name_of
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
+from nbresume.model.printing import parse
 from nbresume.model.records import Usage
 from nbresume.model.states import Commit, RunState, State, StepHistory
-from nbresume.plan.code_version import code_version, parse
+from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
 from nbresume.run.ports import World

@@ -15,7 +15,8 @@ import weakref
 
 import pytest
 
-from nbresume.capture.definition_parts import code_bits, globals_home, singletons
+from nbresume.capture.code_text import code_bits
+from nbresume.capture.definition_parts import globals_home, singletons
 from nbresume.capture.definitions import Definitions, reduce_class, reduce_code
 from nbresume.errors import CaptureError
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nbresume
-from nbresume.plan.code_version import code_version, parse, printed
+from nbresume.model.printing import parse, printed
+from nbresume.plan.code_version import code_version
 
 
 def version(code):
