@@ -3,11 +3,46 @@
 The rule: nothing here reads the environment; ``compose`` does and passes the result.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
 __version__ = "0.1.0"
 
 MIB = 1 << 20
+
+
+class Undeclared(StrEnum):
+    """Policy for steps that were cut off and declared nothing about the outside."""
+
+    EVIDENCE = "evidence"
+    """In doubt if they were seen reaching out."""
+    REFUSE = "refuse"
+    """Always in doubt."""
+    RERUN = "rerun"
+    """Never in doubt: what was seen is shown, not held against them."""
+
+
+READ_ONLY_PROGRAMS: Final[Mapping[str, frozenset[str]]] = {
+    "cat": frozenset(),
+    "df": frozenset(),
+    "git": frozenset({"describe", "log", "rev-parse", "status"}),
+    "head": frozenset(),
+    "ldconfig": frozenset({"-p"}),
+    "ls": frozenset(),
+    "lscpu": frozenset(),
+    "nproc": frozenset(),
+    "pwd": frozenset(),
+    "uname": frozenset(),
+    "wc": frozenset(),
+    "which": frozenset(),
+}
+"""Programs whose start is no evidence → first arguments with which they only read.
+
+An empty set stands for any. Short on purpose: what is missing costs a `--pure`, what is
+wrongly here costs a doubt that nobody hears of.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +57,8 @@ class Settings:
     """False for headless runs: nobody is there who has seen a traceback."""
     retry: bool = False
     """Policy: ambiguous steps are run again (``nbresume run --retry``)."""
+    undeclared: Undeclared = Undeclared.EVIDENCE
+    """Policy for steps that were cut off and declared neither effects nor purity."""
     ambient_limit_bytes: int = 256 * MIB
     """Values of plain cells that no step reads are kept up to this many bytes."""
     max_step_bytes: int = 64 * 1024 * MIB

@@ -9,7 +9,7 @@ from jupyter_core.paths import jupyter_data_dir
 from nbresume.compose.graph import OpenStore, Place, open_store
 from nbresume.compose.system import RandomIds, SystemClock
 from nbresume.errors import UsageError
-from nbresume.settings import MIB, Settings
+from nbresume.settings import MIB, Settings, Undeclared
 from nbresume.store.checkpoints import CheckpointStore
 
 __all__ = [
@@ -35,11 +35,26 @@ def settings_from_environment() -> Settings:
         run=env.get("NBRESUME_RUN", default.run),
         attended=env.get("NBRESUME_UNATTENDED", "") == "",
         retry=env.get("NBRESUME_RETRY", "") != "",
+        undeclared=_undeclared(env.get("NBRESUME_UNDECLARED", "").strip()),
         ambient_limit_bytes=_mib(
             "NBRESUME_AMBIENT_LIMIT_MB", default.ambient_limit_bytes
         ),
         max_step_bytes=_mib("NBRESUME_MAX_STEP_MB", default.max_step_bytes),
     )
+
+
+def _undeclared(text: str) -> Undeclared:
+    if not text:
+        return Undeclared.EVIDENCE
+    try:
+        return Undeclared(text)
+    except ValueError as error:
+        known = ", ".join(Undeclared)
+        raise UsageError(
+            f"NBRESUME_UNDECLARED={text}",
+            because=f"the policy is one of {known}",
+            remedy="Set for example NBRESUME_UNDECLARED=refuse, or leave it unset.",
+        ) from error
 
 
 def _mib(variable: str, default: int) -> int:

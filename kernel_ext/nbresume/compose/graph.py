@@ -25,6 +25,7 @@ from nbresume.run.audit import Audit
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
+from nbresume.run.evidence import Evidence
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
@@ -46,6 +47,7 @@ from nbresume.store.layout import open_layout
 from nbresume.store.local import open_local
 from nbresume.store.objects import Objects
 from nbresume.store.port import Backend
+from nbresume.store.seen import Seen
 from nbresume.store.trust import (
     Link,
     Trust,
@@ -205,6 +207,7 @@ def open_journal(store: OpenStore, run_id: str, world: World) -> Journal:
         chain=store.chain(run_id),
         trust=store.trust,
         objects=Objects(store.backend, run_id),
+        seen=Seen(store.backend, run_id),
         world=world,
         product=PRODUCT,
     )
@@ -372,6 +375,7 @@ def _parts(
         intents=intents,
         commits=commits,
         drift=Drift(world),
+        evidence=Evidence(journal, world, settings.undeclared),
         publisher=publisher,
         claims=recovery.claims,
         recovery=recovery,

@@ -172,6 +172,16 @@ class ProcessChange(Value, frozen=True, kw_only=True):
     """It was removed: a variable of the environment."""
 
 
+class Sighting(Value, frozen=True, kw_only=True):
+    """Outside calls of one kind that a step made, seen before the first went out."""
+
+    what: str
+    """``starting the program curl``, ``connecting to example.org:443``."""
+    at: datetime
+    """When the first of them was seen."""
+    calls: int = 1
+
+
 class Committed(Record, frozen=True, kw_only=True):
     """The step is done: this record is the commit."""
 
@@ -204,6 +214,8 @@ class Committed(Record, frozen=True, kw_only=True):
     """Libraries that the step used, and Python → version."""
     effects: list[str]
     """How it is known to touch the outside; empty if it is not."""
+    seen: list[Sighting] = []
+    """What it was seen doing outside; in `effects` too if that is held against it."""
     manifest: ManifestRef
     pack_bytes: int
     payload_bytes: int
@@ -225,6 +237,7 @@ class Failed(Record, frozen=True, kw_only=True):
     error_type: str
     """Class of the exception; its text is private and not kept here."""
     interrupted: bool = False
+    seen: list[Sighting] = []
     started_at: datetime
     duration_s: float
     cpu_s: float = 0.0
@@ -239,11 +252,14 @@ class How(StrEnum):
     RERUN = "rerun"
 
 
+EVIDENCE_KINDS = ("receipt", "query", "statement")
+
+
 class Evidence(Value, frozen=True, kw_only=True):
     """A typed proof, given by a person, that the step's outside work did happen."""
 
     kind: str
-    """receipt, query or statement."""
+    """One of `EVIDENCE_KINDS`."""
     reference: str
     observed_at: datetime
     names_not_kept: list[str]

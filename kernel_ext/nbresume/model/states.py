@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from nbresume.model.evidence import held_against
 from nbresume.model.records import (
     Ambient,
     Claim,
@@ -24,8 +25,10 @@ from nbresume.model.records import (
     Quarantined,
     Resolution,
     RunRecord,
+    Sighting,
     Usage,
 )
+from nbresume.settings import Undeclared
 
 KEPT_COMMITS: Final = 4
 """Commits of a step that stay whole in the folded state."""
@@ -132,12 +135,14 @@ class Attempt(msgspec.Struct, kw_only=True):
     outcome: Outcome = Outcome.OPEN
     failed: Failed | None = None
     resolution: Resolution | None = None
+    seen: list[Sighting] = []
+    """By its outcome; without one, by the note in the store."""
 
-    def doubt(self) -> str:
+    def doubt(self, undeclared: Undeclared = Undeclared.EVIDENCE) -> str:
         """Return why the attempt is in doubt if its outcome is unknown, or ''."""
         if self.intent.options.effects:
             return "it declared --effects"
-        return ""
+        return held_against(self.intent.options, self.seen, undeclared)
 
 
 class Commit(msgspec.Struct, kw_only=True):
@@ -172,14 +177,17 @@ class StepHistory(msgspec.Struct, kw_only=True):
         """Return the commit that counts, if there is one."""
         return self.commits.get(self.current)
 
-    def facts(self, claimant: Claimant) -> Facts:
+    def facts(
+        self, claimant: Claimant, undeclared: Undeclared = Undeclared.EVIDENCE
+    ) -> Facts:
         """Return what the state of the newest attempt depends on."""
         attempt = self.attempt
         if attempt is None:
             outcome = Outcome.COMMITTED if self.current >= 0 else Outcome.NONE
             return Facts(outcome, claimant)
         resolution = attempt.resolution.how if attempt.resolution else None
-        open_doubt = attempt.outcome is Outcome.OPEN and bool(attempt.doubt())
+        doubt = attempt.doubt(undeclared)
+        open_doubt = attempt.outcome is Outcome.OPEN and bool(doubt)
         return Facts(attempt.outcome, claimant, open_doubt, resolution)
 
 
@@ -301,6 +309,7 @@ class RunState(msgspec.Struct, kw_only=True):
         attempt = history.attempt if history else None
         if attempt is not None and attempt.intent.attempt == record.attempt:
             attempt.outcome, attempt.failed = Outcome.FAILED, record
+            attempt.seen = list(record.seen)
         self._use(wall_s=record.duration_s, cpu_s=record.cpu_s)
 
     def _resolve(self, record: Resolution, revision: int, at: datetime) -> None:
@@ -380,6 +389,7 @@ def _committed_by_evidence(
         not_kept=dict.fromkeys(names, reason),
         imports=[],
         effects=[attempt.doubt() or "settled by evidence"],
+        seen=list(attempt.seen),
         manifest=ManifestRef(group="", offset=0, length=0, digest=""),
         pack_bytes=0,
         payload_bytes=0,

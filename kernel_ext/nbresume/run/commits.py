@@ -176,6 +176,7 @@ class Commits:
             attempt=running.intent.attempt,
             error_type=type(error).__name__ if error else "KeyboardInterrupt",
             interrupted=interrupted,
+            seen=running.seen,
             started_at=running.started_at,
             duration_s=changes.duration_s,
             cpu_s=changes.cpu_s,
@@ -336,7 +337,8 @@ class Commits:
             libraries=versions_of(
                 [*intent.inputs, *captured.outputs], imports, self._live.namespace
             ),
-            effects=["it declared --effects"] if intent.options.effects else [],
+            effects=running.effects,
+            seen=running.seen,
             manifest=packed.ref,
             pack_bytes=draft.pack_bytes,
             payload_bytes=draft.payload_bytes,

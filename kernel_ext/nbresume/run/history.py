@@ -6,6 +6,7 @@ import msgspec
 
 from nbresume.errors import Damaged, SchemaError
 from nbresume.model.codec import record_of
+from nbresume.model.evidence import words
 from nbresume.model.records import (
     Claim,
     Committed,
@@ -84,11 +85,10 @@ def _text(record: RunRecord) -> str:
             return f"began: {record.reason}{again}"
         case Committed():
             lost = f", without {', '.join(record.not_kept)}" if record.not_kept else ""
-            return f"committed as number {record.commit_number}{lost}"
+            return f"committed as number {record.commit_number}{lost}{_seen(record)}"
         case Failed():
-            return (
-                "interrupted" if record.interrupted else f"raised {record.error_type}"
-            )
+            how = "interrupted" if record.interrupted else f"raised {record.error_type}"
+            return f"{how}{_seen(record)}"
         case Resolution():
             policy = f" (policy {record.policy})" if record.policy else ""
             return f"settled as {record.how}{policy}: {record.because}"
@@ -97,3 +97,8 @@ def _text(record: RunRecord) -> str:
             return f"commit of revision {record.commit} is current{renamed}"
         case Quarantined():
             return f"revision {record.revision} is quarantined"
+
+
+def _seen(record: Committed | Failed) -> str:
+    seen = words(record.seen)
+    return f" ({seen})" if seen else ""

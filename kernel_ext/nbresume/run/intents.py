@@ -15,7 +15,7 @@ from nbresume.capture.snapshot import Captured, Snapshot
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
 from nbresume.model.displays import Shown
-from nbresume.model.records import Ambient, Intent, ManifestRef, Options
+from nbresume.model.records import Ambient, Intent, ManifestRef, Options, Sighting
 from nbresume.plan.header import Header
 from nbresume.run.journal import Journal
 from nbresume.run.packing import Packed, ambient_attributes, pack
@@ -46,6 +46,10 @@ class Running:
     started_s: float
     started_cpu_s: float
     outputs: list[Shown] = field(default_factory=list)
+    seen: list[Sighting] = field(default_factory=list)
+    """What the body was seen doing outside."""
+    effects: list[str] = field(default_factory=list)
+    """How the step is known to touch the outside."""
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Sequence
 
 from nbresume.errors import ConflictError, Damaged, FencedError, KeyMissing, NotTrusted
-from nbresume.model.codec import decode, payload_of, record_of
+from nbresume.model.codec import canonical, decode, payload_of, record_of
 from nbresume.model.envelope import Envelope
 from nbresume.model.records import (
     Claim,
@@ -19,11 +19,13 @@ from nbresume.model.records import (
     Quarantined,
     Record,
     Resolution,
+    Sighting,
 )
-from nbresume.model.states import Commit, RunState
+from nbresume.model.states import Attempt, Commit, Outcome, RunState
 from nbresume.run.ports import World
 from nbresume.store.chain import Chain
 from nbresume.store.objects import Objects
+from nbresume.store.seen import Seen
 from nbresume.store.trust import Link, Trust
 
 _log = logging.getLogger("nbresume.run")
@@ -42,6 +44,7 @@ class Journal:
         chain: Chain,
         trust: Trust,
         objects: Objects,
+        seen: Seen,
         world: World,
         product: str,
     ) -> None:
@@ -53,6 +56,7 @@ class Journal:
         """An append of this process was refused: it goes on only by a take-over."""
         self._chain = chain
         self._trust = trust
+        self._seen = seen
         self._world = world
         self._product = product
         self._me = world.liveness.me()
@@ -87,10 +91,12 @@ class Journal:
         while revision >= 0:
             links.append(self._read(revision))
             if self._start_from_fold(links, inspect=inspect):
+                self._read_notes()
                 return
             revision -= 1
         self.state, self.fold, self._tail_bytes = RunState(), None, 0
         self._apply_all(self._vouched(links[::-1], inspect=inspect))
+        self._read_notes()
 
     def _read(self, revision: int) -> Link:
         """Return the record as it lies there; a missing one counts as damaged."""
@@ -130,6 +136,24 @@ class Journal:
         links = self._chain.follow(self.state.revision)
         if links:
             self._apply_all(self._trust.vouch(links))
+        self._read_notes()
+
+    def _read_notes(self) -> None:
+        """Let attempts without an outcome know what they were seen doing."""
+        for attempt in self._open_attempts():
+            note = None if attempt.seen else self._seen.find(attempt.intent.attempt)
+            if note is not None:
+                attempt.seen = [_sighting(note, attempt)]
+
+    def _open_attempts(self) -> list[Attempt]:
+        newest = [history.attempt for history in self.state.steps.values()]
+        return [
+            attempt
+            for attempt in newest
+            if attempt is not None
+            and attempt.outcome is Outcome.OPEN
+            and attempt.resolution is None
+        ]
 
     def _apply_all(self, links: Iterable[Link]) -> None:
         for link in links:
@@ -183,6 +207,19 @@ class Journal:
         )
 
     # -- writing ----------------------------------------------------------------
+
+    def note(self, attempt: str, sighting: Sighting) -> None:
+        """Note durably, beside the chain, that a running attempt reaches out.
+
+        Raises
+        ------
+        StoreError
+            The store cannot write; only this process knows it then.
+        """
+        for running in self._open_attempts():
+            if running.intent.attempt == attempt:
+                running.seen = [sighting]
+        self._seen.create(attempt, canonical(sighting))
 
     @property
     def is_claimant(self) -> bool:
@@ -329,3 +366,15 @@ class Journal:
         if newest is None:
             return []
         return self._trust.vouch([self._read(r) for r in range(newest + 1)])
+
+
+def _sighting(note: bytes, attempt: Attempt) -> Sighting:
+    """Return what a note says; that it is there counts, also when it is damaged."""
+    try:
+        sighting = decode(note, Sighting, name=f"the note of {attempt.intent.attempt}")
+    except Damaged:
+        sighting = None
+    # a note is not signed: what it says is shown, so it may hold nothing but a line
+    if sighting and sighting.at.tzinfo and sighting.what.isprintable():
+        return sighting
+    return Sighting(what="reaching out (the note of it is damaged)", at=attempt.at)

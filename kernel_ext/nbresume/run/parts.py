@@ -7,6 +7,7 @@ from nbresume.capture.snapshot import Snapshot
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
+from nbresume.run.evidence import Evidence
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
@@ -29,6 +30,7 @@ class Parts:
     intents: Intents
     commits: Commits
     drift: Drift
+    evidence: Evidence
     publisher: Publisher
     claims: Claims
     recovery: Recovery

@@ -5,9 +5,10 @@ except through one of these; tests give fakes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from types import FrameType
+from typing import Any, Protocol
 
 from nbresume.model.displays import Shown
 from nbresume.model.records import Writer
@@ -94,6 +95,46 @@ class Interrupts(Protocol):
         """Hold interrupts back; returns what lets them through again."""
 
 
+AuditEvent = Callable[[str, tuple[Any, ...], FrameType], None]
+"""Called with the name and arguments of an audit event and the frame that caused it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCalls:
+    """Calls that a kernel makes for itself while a step runs."""
+
+    ports: frozenset[int] = frozenset()
+    """Ports of this machine on which the kernel itself listens."""
+    modules: frozenset[str] = frozenset()
+    """Modules whose calls are the kernel's, such as the one that keeps its history."""
+    runner: str = ""
+    """The module that runs cells: what stands above it in the stack is no step's."""
+
+
+class Watch(Protocol):
+    """Python's audit events: what the process is about to do."""
+
+    @property
+    def own(self) -> OwnCalls:
+        """What the kernel does for itself."""
+
+    def start(self, told: AuditEvent) -> Callable[[], None]:
+        """Have events told before they proceed, one at a time, until the returned call.
+
+        Only events of `run.outside`, and only in this process, not in what it forks.
+        """
+
+
+class Unwatched:
+    """A process in which no step runs, so that nothing needs to be watched."""
+
+    own = OwnCalls()
+
+    def start(self, told: AuditEvent) -> Callable[[], None]:  # noqa: ARG002 - a port
+        """Tell nothing."""
+        return lambda: None
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """All ports, as one value."""
@@ -104,3 +145,4 @@ class World:
     notebook: Notebook
     screen: Screen
     interrupts: Interrupts
+    watch: Watch = field(default_factory=Unwatched)

@@ -5,14 +5,23 @@ is ambiguous until a person or a declared policy decides, on record.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError, TakenRun
+from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError
 from nbresume.model.ids import parse_step_name
 from nbresume.model.records import Evidence, How, MadeCurrent, Resolution
 from nbresume.model.states import Attempt, Claimant, State, StepHistory, state_of
 from nbresume.run.claims import Claims
+from nbresume.run.doubt import (
+    abandoned,
+    ambiguous,
+    being_run,
+    built_on,
+    read_only_would_settle,
+    settle,
+    told,
+)
 from nbresume.run.journal import Journal
 from nbresume.run.ports import World
 from nbresume.run.position import Order
@@ -78,10 +87,14 @@ class Recovery:
             return State.NEW
         attempt = history.attempt
         claimant = self.claimant(attempt) if attempt else Claimant.GONE
-        state = state_of(history.facts(claimant))
+        state = state_of(history.facts(claimant, self._settings.undeclared))
         if state is State.NEW and history.current >= 0:
             return State.COMMITTED
         return state
+
+    def doubt(self, attempt: Attempt) -> str:
+        """Return why an attempt is in doubt under the policy that holds here, or ''."""
+        return attempt.doubt(self._settings.undeclared)
 
     # -- may it run? ------------------------------------------------------------
 
@@ -104,16 +117,22 @@ class Recovery:
         if history is None or attempt is None:
             return Passage()
         claimant = self.claimant(attempt)
-        state = state_of(history.facts(claimant))
+        state = state_of(history.facts(claimant, self._settings.undeclared))
         if state is State.RUNNING:
-            raise self._being_run(standing.step, attempt)
+            raise being_run(standing.step, attempt)
         if state is State.ABANDONED:
-            raise _abandoned(standing.step, attempt)
+            raise abandoned(standing.step, attempt)
         doubtful = state is State.AMBIGUOUS or self._failed_unseen(state, attempt)
         if doubtful:
             return self._by_policy(standing, attempt)
         if state is State.INTERRUPTED:
             return self._again(standing.step, attempt)
+        if state is State.FAILED and self.doubt(attempt) and not _may_retry(attempt):
+            because = "run again by somebody who could see its traceback"
+            return Passage(
+                recovers=attempt.intent.attempt,
+                resolution=self._retry(standing, attempt, because),
+            )
         return Passage()
 
     def _check_former_name(self, standing: Standing) -> None:
@@ -128,34 +147,48 @@ class Recovery:
                 continue
             same_cell = attempt.intent.cell_id == standing.cell[0]
             if same_cell and self.state(history) is State.AMBIGUOUS:
-                raise self._ambiguous(name, attempt)
+                raise ambiguous(name, attempt, self.doubt(attempt))
 
     def _failed_unseen(self, state: State, attempt: Attempt) -> bool:
         """Say whether a failed step with effects has a traceback that nobody saw."""
         return (
             state is State.FAILED
-            and bool(attempt.doubt())
+            and bool(self.doubt(attempt))
+            and not _may_retry(attempt)
             and not self._settings.attended
         )
 
     def _by_policy(self, standing: Standing, attempt: Attempt) -> Passage:
-        if not (standing.header.retry or self._settings.retry):
-            raise self._ambiguous(standing.step, attempt)
-        policy = "--retry" if standing.header.retry else "nbresume run --retry"
+        step, doubt = standing.step, self.doubt(attempt)
+        if standing.header.pure and read_only_would_settle(attempt):
+            policy = "--pure, typed after it ran"
+        elif standing.header.retry or self._settings.retry:
+            policy = "--retry" if standing.header.retry else "nbresume run --retry"
+        else:
+            raise ambiguous(step, attempt, doubt)
         self._world.screen.say(
-            f"step {standing.step} was ambiguous (in doubt): {attempt.doubt()}; "
+            f"step {step} was ambiguous (in doubt): {doubt}; "
             f"the policy {policy} runs it again"
         )
-        resolution = Resolution(
+        resolution = self._retry(standing, attempt, f"policy {policy}", policy=policy)
+        passage = Passage(recovers=attempt.intent.attempt)
+        if attempt.failed is None:
+            passage = self._again(step, attempt)
+        return replace(passage, resolution=resolution)
+
+    def _retry(
+        self, standing: Standing, attempt: Attempt, because: str, *, policy: str = ""
+    ) -> Resolution:
+        below = built_on(standing.step, standing.order, self._journal.state)
+        return Resolution(
             step=standing.step,
             attempt=attempt.intent.attempt,
             how=How.RETRY,
             actor=self._world.liveness.actor(),
-            because=f"policy {policy}",
+            because=because,
             policy=policy,
-            acknowledged=[attempt.doubt()],
+            acknowledged=told(attempt, self.doubt(attempt), below),
         )
-        return Passage(recovers=attempt.intent.attempt, resolution=resolution)
 
     def _again(self, step: str, attempt: Attempt) -> Passage:
         if self._settings.attended:
@@ -195,36 +228,18 @@ class Recovery:
                 raise AmbiguousStep(
                     f"step {standing.step} was not run",
                     because=f"step {step} above it is {word}",
-                    remedy=f"Type %steps resolve {step} retry | evidence | abandon "
-                    "--because TEXT",
+                    remedy=f"Type {settle(step)}",
                     step=step,
                 )
 
-    def _ambiguous(self, step: str, attempt: Attempt) -> AmbiguousStep:
-        since = attempt.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        return AmbiguousStep(
-            f"step {step} is ambiguous (in doubt) and was not run",
-            because=f"{attempt.doubt()} and was cut off; it may or may not have acted "
-            f"on the outside. Started {since} by {attempt.by or 'an unknown kernel'}",
-            remedy=f"Look outside, then type %steps resolve {step} "
-            "retry | evidence | abandon --because TEXT",
-            step=step,
-            attempt=attempt.intent.attempt,
-        )
-
-    def _being_run(self, step: str, attempt: Attempt) -> TakenRun:
-        return TakenRun(
-            f"step {step} was not run",
-            because=f"another kernel ({attempt.by}) is running it",
-            remedy="Wait for it, or type: %steps resume --take-over",
-            step=step,
-            attempt=attempt.intent.attempt,
-        )
-
     # -- decisions of people ----------------------------------------------------
 
-    def resolve(self, step: str, answer: Answer) -> Resolution:
+    def resolve(
+        self, step: str, answer: Answer, order: Order | None = None
+    ) -> Resolution:
         """Record what a person decided about a step; return the record.
+
+        `order`, if it is known, tells which steps below the decision concerns.
 
         Raises
         ------
@@ -245,8 +260,9 @@ class Recovery:
         attempt = history.attempt if history else None
         if history is None or attempt is None:
             raise unknown_step(step, "was not settled")
-        self._check_settles(history, attempt)
-        record = self._resolution(step, attempt, answer)
+        self._check_settles(history)
+        below = built_on(step, order, self._journal.state)
+        record = self._resolution(step, attempt, answer, below)
         self._journal.decide(record)
         return record
 
@@ -315,8 +331,8 @@ class Recovery:
             )
         )
 
-    def _check_settles(self, history: StepHistory, attempt: Attempt) -> None:
-        state = state_of(history.facts(self.claimant(attempt)))
+    def _check_settles(self, history: StepHistory) -> None:
+        state = self.state(history)
         settled = (
             State.AMBIGUOUS,
             State.INTERRUPTED,
@@ -332,7 +348,9 @@ class Recovery:
             step=history.name,
         )
 
-    def _resolution(self, step: str, attempt: Attempt, answer: Answer) -> Resolution:
+    def _resolution(
+        self, step: str, attempt: Attempt, answer: Answer, below: list[str]
+    ) -> Resolution:
         evidence = None
         if answer.how is How.EVIDENCE:
             evidence = Evidence(
@@ -347,7 +365,7 @@ class Recovery:
             how=answer.how,
             actor=self._world.liveness.actor(),
             because=answer.because,
-            acknowledged=[attempt.doubt()] if attempt.doubt() else [],
+            acknowledged=told(attempt, self.doubt(attempt), below),
             evidence=evidence,
         )
 
@@ -374,12 +392,7 @@ def unknown_step(step: str, refused: str) -> NotCommitted:
     )
 
 
-def _abandoned(step: str, attempt: Attempt) -> RefusedError:
+def _may_retry(attempt: Attempt) -> bool:
+    """Say whether somebody allowed a new attempt already."""
     resolution = attempt.resolution
-    actor = resolution.actor if resolution else "somebody"
-    return RefusedError(
-        f"step {step} was not run",
-        because=f"it was abandoned by {actor}",
-        remedy=f"Type %steps resolve {step} retry --because TEXT",
-        step=step,
-    )
+    return resolution is not None and resolution.how is How.RETRY

@@ -18,6 +18,7 @@ from nbresume.errors import (
     NotCommitted,
     RefusedError,
 )
+from nbresume.model.evidence import words
 from nbresume.model.records import Committed
 from nbresume.model.states import Commit
 from nbresume.plan.header import Header
@@ -152,7 +153,7 @@ class Stepper:
         commit = standing.commit
         if commit is None:
             return "" if self._replays.adopt_renamed(brought) else "new"
-        if standing.header.always:
+        if standing.header.always and not commit.record.effects:
             return "--always"
         if standing.forced:
             rerun = standing.history.rerun if standing.history else None
@@ -180,12 +181,17 @@ class Stepper:
         record = commit.record
         if not record.effects:
             return
+        remedy = f"If it may act again, type %steps rerun {record.step} --because TEXT"
+        if record.effects == [words(record.seen)]:
+            remedy += (
+                ". If its calls only read, also make its header "
+                f"%%step {record.step} --pure"
+            )
         raise LockedStep(
             f"step {record.step} does not run again",
             because=f"it is committed and acts on the outside "
             f"({record.effects[0]}); {reason}",
-            remedy=f"If it may act again, type %steps rerun {record.step} "
-            "--because TEXT",
+            remedy=remedy,
             step=record.step,
         )
 
@@ -196,6 +202,7 @@ class Stepper:
             parts.journal.decide(passage.resolution)
         self._ran = None
         self._running = parts.intents.open(brought, passage, reason=reason)
+        parts.evidence.begin(self._running.intent)
 
     # -- capture → commit -------------------------------------------------------
 
@@ -220,6 +227,8 @@ class Stepper:
         if running is None:
             return
         self._running = None
+        running.seen = parts.evidence.end()
+        running.effects = parts.evidence.effects(running.intent, running.seen)
         running.outputs = parts.world.screen.stop()
         try:
             ran = self._end(running, held=finished)
@@ -262,6 +271,7 @@ class Stepper:
             parts.snapshot.forget()
             raise _not_committed(ran.running.intent.step, error) from error
         self._ran = None
+        parts.evidence.tell(record)
         return record
 
     def _is_committed(self, ran: Ran) -> bool:

@@ -9,12 +9,14 @@ from typing import Any
 
 import msgspec
 
+from nbresume.model.evidence import words
 from nbresume.model.printing import parse
-from nbresume.model.records import Usage
+from nbresume.model.records import Committed, Usage
 from nbresume.model.states import Commit, RunState, State, StepHistory
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
+from nbresume.run.doubt import read_only_would_settle, settle
 from nbresume.run.ports import World
 from nbresume.run.position import Order, Positions, Wanted
 from nbresume.run.recovery import Recovery
@@ -263,7 +265,7 @@ def _view_step(
         place=place,
         state=state,
         plan=plan,
-        reasons=reasons or _why(state, history),
+        reasons=reasons or _why(state, history, recovery),
         remedy=remedy,
     )
 
@@ -275,15 +277,16 @@ def _stale_reasons(commit: Commit, source: str, moved: list[str]) -> list[str]:
     return [*(["its code changed"] if edited else []), *moved]
 
 
-def _why(state: State, history: StepHistory | None) -> list[str]:
+def _why(state: State, history: StepHistory | None, recovery: Recovery) -> list[str]:
     attempt = history.attempt if history else None
     if attempt is None:
         return []
     match state:
         case State.AMBIGUOUS:
-            return [attempt.doubt()]
+            return [recovery.doubt(attempt)]
         case State.FAILED if attempt.failed:
-            return [f"it raised {attempt.failed.error_type}"]
+            raised = f"it raised {attempt.failed.error_type}"
+            return [raised, *filter(None, [words(attempt.seen)])]
         case State.INTERRUPTED:
             return ["its kernel ended, or lost the run, while it ran"]
         case State.ABANDONED if attempt.resolution:
@@ -295,10 +298,12 @@ def _why(state: State, history: StepHistory | None) -> list[str]:
 def _plan(
     step: str, state: State, commit: Commit | None, history: StepHistory | None
 ) -> tuple[Verdict, str]:
-    settle = f"%steps resolve {step} retry | evidence | abandon --because TEXT"
     match state:
         case State.AMBIGUOUS:
-            return Verdict.REFUSED, settle
+            attempt = history.attempt if history else None
+            pure = attempt is not None and read_only_would_settle(attempt)
+            or_pure = f"; if its calls only read: %%step {step} --pure" if pure else ""
+            return Verdict.REFUSED, settle(step) + or_pure
         case State.ABANDONED:
             return Verdict.REFUSED, f"%steps resolve {step} retry --because TEXT"
         case State.RAN:
@@ -362,9 +367,14 @@ def _step_view(
         payload_bytes=record.payload_bytes if record else 0,
         attempts=history.attempts if history else 0,
         not_kept=dict(record.not_kept) if record else {},
-        effects=list(record.effects) if record else [],
+        effects=_effects(record) if record else [],
         outputs=sorted(record.outputs) if record else [],
     )
+
+
+def _effects(record: Committed) -> list[str]:
+    """Return how it is known to touch the outside; shown also if it is not locked."""
+    return list(record.effects) or list(filter(None, [words(record.seen)]))
 
 
 def _last_duration(history: StepHistory | None) -> float | None:

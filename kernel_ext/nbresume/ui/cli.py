@@ -35,7 +35,7 @@ from nbresume.errors import (
     UsageError,
 )
 from nbresume.model.displays import Shown
-from nbresume.model.records import How
+from nbresume.model.records import EVIDENCE_KINDS, How
 from nbresume.run.history import events
 from nbresume.run.ports import World
 from nbresume.run.recovery import Answer, unknown_step
@@ -45,6 +45,7 @@ from nbresume.settings import __version__
 from nbresume.ui import text
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
+_KINDS = click.Choice(EVIDENCE_KINDS)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -244,7 +245,7 @@ def history(notebook: Path, step: str, *, as_json: bool) -> None:
 @click.argument("step")
 @click.argument("how", type=click.Choice(["retry", "evidence", "abandon"]))
 @click.option("--because", default="", help="The reason, kept on record.")
-@click.option("--kind", default="statement", help="receipt, query or statement.")
+@click.option("--kind", default="statement", type=_KINDS, help="Of evidence.")
 @click.option("--reference", default="", help="What proves it (an id, a link).")
 def resolve(
     notebook: Path, step: str, how: str, because: str, kind: str, reference: str
@@ -258,8 +259,8 @@ def resolve(
         reference=reference,
         names_not_kept=names_set_by(asked.run.order(), step),
     )
-    asked.run.recovery.resolve(step, answer)
-    click.echo(f"step {step} is settled: {how} ({because})")
+    record = asked.run.recovery.resolve(step, answer, asked.run.order())
+    click.echo(text.settled(record))
 
 
 @cli.command()

@@ -7,6 +7,7 @@ from html import escape
 
 import msgspec
 
+from nbresume.model.records import Resolution
 from nbresume.model.states import State
 from nbresume.plan.planner import Verdict, spoken
 from nbresume.run.history import Event
@@ -191,6 +192,14 @@ def _what(event: Event) -> str:
 def events_json(found: list[Event]) -> str:
     """Return the audit trail as JSON."""
     return msgspec.json.encode(found, order="sorted").decode()
+
+
+def settled(record: Resolution) -> str:
+    """Return what was decided about a step, and what its actor was told with it."""
+    lines = [f"step {record.step} is settled: {record.how} ({record.because})"]
+    return "\n".join(
+        [*lines, *(f"  on record: {line}" for line in record.acknowledged)]
+    )
 
 
 def proof(proved: Proof) -> str:

@@ -18,7 +18,7 @@ from unit.run.samples import (
     changed,
 )
 
-from nbresume.model.records import Ambient, How, Options, Output, Record
+from nbresume.model.records import Ambient, How, Options, Output, Record, Sighting
 from nbresume.model.states import (
     KEPT_COMMITS,
     KEPT_KEYS,
@@ -32,6 +32,7 @@ from nbresume.model.states import (
     StepHistory,
     state_of,
 )
+from nbresume.settings import Undeclared
 
 LATER = datetime(2026, 11, 6, tzinfo=UTC)
 COMBINATIONS = [
@@ -331,6 +332,74 @@ def test_a_declared_effect_is_a_doubt():
     assert history.attempt.doubt() == "it declared --effects"
     assert history.facts(Claimant.GONE).in_doubt
     assert not step_a(INTENT).facts(Claimant.GONE).in_doubt
+
+
+SIGHTING = Sighting(what="starting the program curl", at=AT)
+
+
+def noticed(*records, seen=(SIGHTING,)):
+    """Return the history of step a, whose newest attempt was seen reaching out."""
+    history = step_a(*records)
+    history.attempt.seen = list(seen)
+    return history
+
+
+@pytest.mark.parametrize(
+    ("options", "policy", "in_doubt"),
+    [
+        (Options(), Undeclared.EVIDENCE, True),
+        (Options(), Undeclared.RERUN, False),
+        (Options(pure=True), Undeclared.EVIDENCE, False),
+        (Options(always=True), Undeclared.EVIDENCE, False),
+        (Options(effects=True), Undeclared.RERUN, True),
+        (Options(pure=True), Undeclared.REFUSE, False),
+    ],
+)
+def test_an_attempt_that_was_seen_reaching_out_is_in_doubt(options, policy, in_doubt):
+    """Unless its own intent or the policy says otherwise."""
+    history = noticed(changed(INTENT, options=options))
+    facts = history.facts(Claimant.GONE, policy)
+
+    assert facts.in_doubt is in_doubt
+    state = State.AMBIGUOUS if in_doubt else State.INTERRUPTED
+    assert state_of(facts) is state
+
+
+def test_the_strict_policy_needs_no_evidence():
+    """An undeclared attempt that was cut off is in doubt though nothing was seen."""
+    history = step_a(INTENT)
+
+    assert history.facts(Claimant.GONE, Undeclared.REFUSE).in_doubt
+    assert not history.facts(Claimant.GONE).in_doubt
+
+
+def test_a_declaration_is_told_before_evidence():
+    """What the author said comes first."""
+    declared = changed(INTENT, options=Options(effects=True))
+
+    assert noticed(declared).attempt.doubt() == "it declared --effects"
+    assert noticed(INTENT).attempt.doubt() == "it was seen starting the program curl"
+
+
+def test_a_failure_with_evidence_is_failed():
+    """The failed record absorbs what was seen; the state is that of any failure."""
+    history = step_a(INTENT, changed(FAILED, seen=[SIGHTING]))
+    facts = history.facts(Claimant.GONE)
+
+    assert history.attempt.seen == [SIGHTING]
+    assert history.attempt.doubt()
+    assert state_of(facts) is State.FAILED
+
+
+def test_what_was_settled_by_evidence_keeps_what_was_seen():
+    """The commit that a person's evidence makes names the sightings."""
+    state = folded(INTENT)
+    state.step("a").attempt.seen = [SIGHTING]
+    state.apply(RESOLUTION, revision=1, digest="d1", epoch=1, at=AT)
+
+    record = state.commit("a").record
+    assert record.seen == [SIGHTING]
+    assert record.effects == ["it was seen starting the program curl"]
 
 
 def test_a_person_saw_the_failure_of_a_step_with_effects():

@@ -7,6 +7,7 @@ what the IPython hooks do: parse, begin, execute the body, finish.
 import ast
 import builtins
 import contextlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,7 @@ from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell, text_digest
-from nbresume.run.ports import World
+from nbresume.run.ports import AuditEvent, OwnCalls, World
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.runs import choose_run
 from nbresume.run.stepper import Began, StepCell
@@ -201,6 +202,28 @@ class FakeInterrupts:
         return let_through
 
 
+class FakeWatch:
+    """Audit events that a test lets happen: `fire` is what a body calls."""
+
+    def __init__(self) -> None:
+        self.own = OwnCalls(ports=frozenset({5555}), modules=frozenset({"history"}))
+        self._told: AuditEvent | None = None
+
+    def start(self, told: AuditEvent) -> Callable[[], None]:
+        """Tell events to this function until the returned one is called."""
+        self._told = told
+
+        def stop() -> None:
+            self._told = None
+
+        return stop
+
+    def fire(self, event: str, *args: object) -> None:
+        """Let an audit event happen, as if the caller had caused it."""
+        if self._told is not None:
+            self._told(event, args, sys._getframe(1))
+
+
 @dataclass
 class Outcome:
     """What became of one cell."""
@@ -286,6 +309,7 @@ class Lab:
             notebook=self.notebook,
             screen=FakeScreen(),
             interrupts=FakeInterrupts(),
+            watch=FakeWatch(),
         )
 
     def kernel(self, *, run_id: str = "", **settings) -> "Kernel":
@@ -318,6 +342,7 @@ class Kernel:
             "__builtins__": {**vars(builtins), **lab.tools, "die": self._die},
         }
         self.world = lab.world()
+        self.namespace["__builtins__"]["fire"] = self.world.watch.fire
         self.screen: FakeScreen = self.world.screen
         store = lab.store()
         self.run_id = choose_run(store.runs(), self.world, named=run_id)

@@ -17,8 +17,9 @@ from nbresume.compose.system import (
     SignalInterrupts,
     SystemClock,
 )
+from nbresume.compose.watch import AuditWatch
 from nbresume.errors import NbresumeError, RefusedError
-from nbresume.run.ports import World
+from nbresume.run.ports import OwnCalls, World
 from nbresume.settings import Settings
 from nbresume.ui.ipython.hooks import Hooks, rejected, strip_header
 from nbresume.ui.ipython.screen import ShellScreen
@@ -26,6 +27,7 @@ from nbresume.ui.ipython.steps import Face, panel_of, run_line
 from nbresume.ui.widget import show_static
 
 _ATTRIBUTE = "_nbresume"
+_PORTS = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
 _MAGICS = (("line", "steps"), ("cell", "step"), ("line", "%step"))
 
 
@@ -63,6 +65,7 @@ def unload_ipython_extension(shell: Any) -> None:
         return
     setattr(shell, _ATTRIBUTE, None)
     extension.hooks.close()
+    extension.session.parts.evidence.end()
     shell.input_transformer_manager.cleanup_transforms.remove(strip_header)
     shell.ast_transformers.remove(extension.hooks)
     shell.events.unregister("pre_run_cell", extension.hooks.pre_run_cell)
@@ -90,8 +93,21 @@ def _open(shell: Any, settings: Settings) -> Session:
         notebook=SavedNotebook(path, Path(path).name if path else settings.run),
         screen=ShellScreen(shell),
         interrupts=SignalInterrupts(),
+        watch=AuditWatch(_own_calls(shell)),
     )
     return open_session(shell.user_ns, world, place_of(folder, settings), settings)
+
+
+def _own_calls(shell: Any) -> OwnCalls:
+    """Return what the shell and its kernel do for themselves while a step runs."""
+    application = getattr(getattr(shell, "kernel", None), "parent", None)
+    ports = (getattr(application, name, 0) for name in _PORTS)
+    return OwnCalls(
+        ports=frozenset(port for port in ports if port),
+        # its thread opens the history's database whenever it comes to it
+        modules=frozenset({"IPython.core.history"}),
+        runner="IPython.core.interactiveshell",
+    )
 
 
 def _install(shell: Any, extension: Extension) -> None:

@@ -11,7 +11,7 @@ import click
 
 from nbresume.compose.graph import Session, names_set_by, open_session
 from nbresume.errors import UsageError
-from nbresume.model.records import How
+from nbresume.model.records import EVIDENCE_KINDS, How
 from nbresume.run.history import events
 from nbresume.run.recovery import Answer, unknown_step
 from nbresume.run.resume import Resumed, resume
@@ -20,6 +20,7 @@ from nbresume.run.view import RunView, view_run
 from nbresume.ui import text
 from nbresume.ui.widget import OnMain, Panel
 
+KINDS = click.Choice(EVIDENCE_KINDS)
 _SETTLE = (How.RETRY.value, How.EVIDENCE.value, How.ABANDON.value)
 
 
@@ -115,7 +116,7 @@ def _rerun(face: Face, name: str, because: str, *, live: bool) -> None:
 @click.argument("name")
 @click.argument("how", type=click.Choice(_SETTLE))
 @click.option("--because", default="", help="The reason, kept on record.")
-@click.option("--kind", default="statement", help="receipt, query or statement.")
+@click.option("--kind", default="statement", type=KINDS, help="Of evidence.")
 @click.option("--reference", default="", help="What proves it (an id, a link).")
 @_face
 def _resolve(
@@ -129,8 +130,9 @@ def _resolve(
         reference=reference,
         names_not_kept=names_set_by(face.session.order(), name),
     )
-    face.session.parts.recovery.resolve(name, answer)
-    click.echo(f"step {name} is settled: {how} ({because})")
+    session = face.session
+    record = session.parts.recovery.resolve(name, answer, session.order())
+    click.echo(text.settled(record))
 
 
 @steps.command("commit", add_help_option=False)

@@ -1,0 +1,109 @@
+"""Doubt in words: what a refusal says, and what a person is told before deciding.
+
+The rule: facts only, and of outside calls never more than a sighting holds.
+"""
+
+from datetime import datetime
+
+from nbresume.errors import AmbiguousStep, RefusedError, TakenRun
+from nbresume.model.states import Attempt, RunState
+from nbresume.plan.planner import spoken
+from nbresume.run.position import Order
+
+
+def ambiguous(step: str, attempt: Attempt, doubt: str) -> AmbiguousStep:
+    """Return the refusal of a step in doubt."""
+    first = f" at {_time(attempt.seen[0].at)}" if attempt.seen else ""
+    ended = "failed" if attempt.failed else "was cut off"
+    remedy = f"Look outside, then type {settle(step)}"
+    if read_only_would_settle(attempt):
+        remedy += f". If its calls only read, make its header %%step {step} --pure"
+    return AmbiguousStep(
+        f"step {step} is ambiguous (in doubt) and was not run",
+        because=f"{doubt}{first} and {ended}; it may or may not have acted on the "
+        f"outside. Started {attempt.at.astimezone():%Y-%m-%d %H:%M:%S} by "
+        f"{attempt.by or 'an unknown kernel'}",
+        remedy=remedy,
+        step=step,
+        attempt=attempt.intent.attempt,
+    )
+
+
+def being_run(step: str, attempt: Attempt) -> TakenRun:
+    """Return the refusal of a step that another kernel is running."""
+    return TakenRun(
+        f"step {step} was not run",
+        because=f"another kernel ({attempt.by}) is running it",
+        remedy="Wait for it, or type: %steps resume --take-over",
+        step=step,
+        attempt=attempt.intent.attempt,
+    )
+
+
+def abandoned(step: str, attempt: Attempt) -> RefusedError:
+    """Return the refusal of a step that was given up."""
+    resolution = attempt.resolution
+    actor = resolution.actor if resolution else "somebody"
+    return RefusedError(
+        f"step {step} was not run",
+        because=f"it was abandoned by {actor}",
+        remedy=f"Type %steps resolve {step} retry --because TEXT",
+        step=step,
+    )
+
+
+def settle(step: str) -> str:
+    """Return the commands that settle a step in doubt."""
+    return f"%steps resolve {step} retry | evidence | abandon --because TEXT"
+
+
+def read_only_would_settle(attempt: Attempt) -> bool:
+    """Say whether ``--pure``, typed now, answers the doubt: nothing was declared."""
+    return not attempt.intent.options.effects
+
+
+def told(attempt: Attempt, doubt: str, below: list[str]) -> list[str]:
+    """Return what a person is told, and acknowledges, when deciding on an attempt."""
+    lines = [doubt] if doubt else []
+    if attempt.seen:
+        least = "" if attempt.failed else "at least "
+        calls = sum(sighting.calls for sighting in attempt.seen)
+        lines.append(f"outside calls seen: {least}{calls}")
+    lines.append(_usage(attempt))
+    if below:
+        lines.append(f"steps below that may run again: {', '.join(below)}")
+    return lines
+
+
+def _usage(attempt: Attempt) -> str:
+    failed = attempt.failed
+    if failed is not None:
+        return f"it took {spoken(failed.duration_s)} ({spoken(failed.cpu_s)} of CPU)"
+    if attempt.seen:
+        least = (attempt.seen[0].at - attempt.at).total_seconds()
+        return f"it took at least {spoken(max(least, 0.0))}, until its first such call"
+    return "how long it took is not known: it was cut off"
+
+
+def built_on(step: str, order: Order | None, state: RunState) -> list[str]:
+    """Return the committed steps below that used what a step made, at any remove."""
+    history = state.step(step)
+    if order is None or history is None:
+        return []
+    commits = history.commits.values()
+    made = {o.version for c in commits for o in c.record.outputs.values()}
+    found: list[str] = []
+    for cell in order.cells[order.step_place(step) + 1 :]:
+        commit = state.commit(cell.step) if cell.step else None
+        if commit is None:
+            continue
+        record = commit.record
+        waits = {step, *found} & record.after.keys()
+        if waits or made & set(record.inputs.values()):
+            found.append(record.step)
+            made |= {output.version for output in record.outputs.values()}
+    return found
+
+
+def _time(at: datetime) -> str:
+    return f"{at.astimezone():%H:%M:%S}"
