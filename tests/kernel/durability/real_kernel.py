@@ -250,7 +250,9 @@ def plant(folder: Path, source: str) -> dict[str, str]:
     """Write a startup file for kernels; return the environment that has it run."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "sitecustomize.py").write_text(source)
-    return {"PYTHONPATH": str(folder)}
+    # what the tests import from stays what the kernel imports from
+    above = os.environ.get("PYTHONPATH", "")
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(folder), above)))}
 
 
 def hashes(folder: Path) -> dict[str, str]:
