@@ -220,6 +220,16 @@ def test_a_setting_that_is_no_number_is_told(bare, monkeypatch, text):
     assert not bare.store.exists()
 
 
+def test_a_policy_that_does_not_exist_is_told(bare, monkeypatch):
+    """An unknown word is refused, not replaced by the default."""
+    monkeypatch.setenv("NBRESUME_UNDECLARED", "perhaps")
+
+    ran = bare.run("%load_ext nbresume", "load")
+
+    assert isinstance(ran.error, NbresumeError), ran.text
+    assert "the policy is one of evidence, refuse, rerun" in str(ran.error)
+
+
 # -- stores that cannot be used ----------------------------------------------------
 
 
