@@ -11,7 +11,7 @@ import pytest
 from nbresume.errors import ErrorKind
 from nbresume.model.codec import SCHEMAS
 from nbresume.plan.header import USAGE
-from nbresume.settings import Settings
+from nbresume.settings import READ_ONLY_PROGRAMS, Settings
 from nbresume.store.layout import FORMAT
 from nbresume.ui.cli import cli
 from nbresume.ui.ipython.steps import steps
@@ -143,6 +143,13 @@ def test_every_setting_is_documented():
     rows = re.findall(r"^\| `(\w+)` \|", reference("settings.md"), re.MULTILINE)
 
     assert sorted(rows) == sorted(field.name for field in fields(Settings))
+
+
+def test_every_read_only_program_is_documented():
+    """Whose start is no evidence stands in the reference, by name."""
+    found = section(reference("magics.md"), "%%step")
+
+    assert undocumented(READ_ONLY_PROGRAMS, found) == []
 
 
 def test_every_variable_is_documented_and_read():

@@ -16,7 +16,7 @@ def ambiguous(step: str, attempt: Attempt, doubt: str) -> AmbiguousStep:
     first = f" at {_time(attempt.seen[0].at)}" if attempt.seen else ""
     ended = "failed" if attempt.failed else "was cut off"
     remedy = f"Look outside, then type {settle(step)}"
-    if read_only_would_settle(attempt):
+    if word_would_settle(attempt):
         remedy += f". If its calls only read, make its header %%step {step} --pure"
     return AmbiguousStep(
         f"step {step} is ambiguous (in doubt) and was not run",
@@ -57,8 +57,8 @@ def settle(step: str) -> str:
     return f"%steps resolve {step} retry | evidence | abandon --because TEXT"
 
 
-def read_only_would_settle(attempt: Attempt) -> bool:
-    """Say whether ``--pure``, typed now, answers the doubt: nothing was declared."""
+def word_would_settle(attempt: Attempt) -> bool:
+    """Say whether ``--pure`` or ``--always``, typed now, answers the doubt."""
     return not attempt.intent.options.effects
 
 

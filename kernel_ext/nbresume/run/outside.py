@@ -18,6 +18,7 @@ Args = tuple[Any, ...]
 
 _SHELLS = {"sh", "bash", "dash", "ksh", "zsh"}
 _SHELL_SYNTAX = re.compile(r"[;&|<>`$()\n\\]")
+_PROGRAM = re.compile(r"[\w./+@-]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _KERNEL_FAMILIES = {"AF_NETLINK", "AF_ALG"}
@@ -117,11 +118,12 @@ def _command(text: str) -> str:
     try:
         words = shlex.split(text)
     except ValueError:
-        words = text.split()
+        words = []
     while words and _ASSIGNMENT.match(words[0]):
         del words[0]
-    if not words:
-        return "starting a shell"
+    if not words or not _PROGRAM.fullmatch(words[0]):
+        # what is no plain name may be anything, also a secret
+        return "starting a shell line"
     if _SHELL_SYNTAX.search(text):
         return f"starting a shell line that begins with {_name(words[0])}"
     return "" if _only_reads(words) else f"starting the program {_name(words[0])}"

@@ -18,9 +18,9 @@ from nbresume.run.doubt import (
     ambiguous,
     being_run,
     built_on,
-    read_only_would_settle,
     settle,
     told,
+    word_would_settle,
 )
 from nbresume.run.journal import Journal
 from nbresume.run.ports import World
@@ -159,11 +159,11 @@ class Recovery:
         )
 
     def _by_policy(self, standing: Standing, attempt: Attempt) -> Passage:
-        step, doubt = standing.step, self.doubt(attempt)
-        if standing.header.pure and read_only_would_settle(attempt):
-            policy = "--pure, typed after it ran"
-        elif standing.header.retry or self._settings.retry:
-            policy = "--retry" if standing.header.retry else "nbresume run --retry"
+        step, doubt, header = standing.step, self.doubt(attempt), standing.header
+        if (header.pure or header.always) and word_would_settle(attempt):
+            policy = f"{'--pure' if header.pure else '--always'}, typed after it ran"
+        elif header.retry or self._settings.retry:
+            policy = "--retry" if header.retry else "nbresume run --retry"
         else:
             raise ambiguous(step, attempt, doubt)
         self._world.screen.say(

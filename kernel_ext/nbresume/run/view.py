@@ -16,7 +16,7 @@ from nbresume.model.states import Commit, RunState, State, StepHistory
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
-from nbresume.run.doubt import read_only_would_settle, settle
+from nbresume.run.doubt import settle, word_would_settle
 from nbresume.run.ports import World
 from nbresume.run.position import Order, Positions, Wanted
 from nbresume.run.recovery import Recovery
@@ -301,7 +301,7 @@ def _plan(
     match state:
         case State.AMBIGUOUS:
             attempt = history.attempt if history else None
-            pure = attempt is not None and read_only_would_settle(attempt)
+            pure = attempt is not None and word_would_settle(attempt)
             or_pure = f"; if its calls only read: %%step {step} --pure" if pure else ""
             return Verdict.REFUSED, settle(step) + or_pure
         case State.ABANDONED:

@@ -8,7 +8,7 @@ import re
 import time
 
 import pytest
-from real_kernel import LOAD, Kernel, kinds, save
+from real_kernel import LOAD, Kernel, kinds, plant, save
 
 pytestmark = pytest.mark.kernel
 
@@ -192,3 +192,32 @@ def test_a_retry_says_what_was_told_and_runs_it(tmp_path):
     assert "on record: it was seen starting the program printf" in told
     assert "on record: outside calls seen: at least 1" in told
     assert "step act is locked from now on" in again
+
+
+FULL = """
+import errno
+from nbresume.store import disk
+from nbresume.store.local import LocalBackend
+create = LocalBackend.create
+def full(self, key, data):
+    if key.startswith("seen/"):
+        raise disk.told(OSError(errno.ENOSPC, ""), f"{key} was not written")
+    create(self, key, data)
+LocalBackend.create = full
+"""
+
+
+def test_a_note_that_cannot_be_written_breaks_no_body(tmp_path):
+    """It is told at once, the call goes on, and the commit knows what was seen."""
+    step = "%%step act\nlines = !printf x\nassert lines == ['x']\n!printf y"
+    save(tmp_path / "main.ipynb", LOAD, step)
+    with Kernel(tmp_path, env=plant(tmp_path / "fault", FULL)) as kernel:
+        kernel.ok(LOAD, "c0")
+        said = kernel.ok(step, "c1").text
+        history = kernel.ok("%steps history act").text
+
+    assert said.count("should the kernel die now, nobody will know") == 2
+    assert "the disk is full" in said
+    assert "step act is locked from now on" in said
+    assert "(it was seen starting the program printf)" in history
+    assert not list(tmp_path.glob(".nbresume/seen/*/*"))

@@ -1,5 +1,6 @@
 """The audit hook in a shell: one for the process, and inert while no step runs."""
 
+import json
 import os
 import subprocess
 import sys
@@ -69,6 +70,22 @@ def test_a_thread_of_the_step_is_seen(shell):
 
     shell.run(f"%%step a\n{code}\nt.start(); t.join(); del t", "a")
 
+    assert len(notes(shell)) == 1
+
+
+def test_threads_that_call_at_once_make_one_note(shell):
+    """Each call waits until the note is durable, and all are counted."""
+    code = (
+        "import os, threading\nrow = [threading.Thread(target=os.system, "
+        "args=['true']) for _ in range(8)]\n"
+        "for t in row: t.start()\nfor t in row: t.join()\ndel row, t"
+    )
+
+    shell.run(f"%%step a\n{code}", "a")
+
+    records = sorted(shell.store.glob("journal/*/*.rec"))
+    (seen,) = json.loads(records[-1].read_bytes())["payload"]["seen"]
+    assert seen["calls"] == 8
     assert len(notes(shell)) == 1
 
 

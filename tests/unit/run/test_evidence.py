@@ -261,10 +261,11 @@ def test_the_authors_word_outweighs_what_was_seen(option):
     assert k.go() == ["m", "b"]
 
 
-def test_pure_typed_later_is_a_resolution():
+@pytest.mark.parametrize("option", ["--pure", "--always"])
+def test_a_declaration_typed_later_is_a_resolution(option):
     """It lets the step run, with who and what they were told; nothing is relabelled."""
     lab, k = cut_off()
-    lab.edit(m=f"%%step m --pure\n{KILLED}")
+    lab.edit(m=f"%%step m {option}\n{KILLED}")
 
     assert k.go() == ["m", "b"]
 
@@ -274,7 +275,7 @@ def test_pure_typed_later_is_a_resolution():
         if link.envelope.kind == "nbresume.resolution"
     )
     assert resolution["actor"] == "someone"
-    assert resolution["policy"] == "--pure, typed after it ran"
+    assert resolution["policy"] == f"{option}, typed after it ran"
     assert resolution["acknowledged"][0] == SEEN
     assert record_of(k).effects == []
 

@@ -6,6 +6,8 @@ import types
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nbresume.run.outside import EVENTS, outside_call
 from nbresume.run.ports import OwnCalls
@@ -35,6 +37,7 @@ def said(event, *args, frame=None):
 # -- programs --------------------------------------------------------------------
 
 CURL = "starting the program curl"
+SHELL_LINE = "starting a shell line"
 
 
 @pytest.mark.parametrize(
@@ -56,7 +59,10 @@ CURL = "starting the program curl"
         ),
         ("os.system", (f"curl {ARGUMENT}".encode(),), CURL),
         ("os.system", (f"TOKEN={ARGUMENT} curl x",), CURL),
-        ("os.system", ("curl 'not closed",), CURL),
+        ("os.system", ("curl 'not closed",), SHELL_LINE),
+        ("os.system", (f"(TOKEN={ARGUMENT} curl x)",), SHELL_LINE),
+        ("os.system", (f'"TOKEN={ARGUMENT} curl x',), SHELL_LINE),
+        ("os.system", (f"# {ARGUMENT}\ncurl x",), SHELL_LINE),
         (
             "os.system",
             (f"cd /data && curl {ARGUMENT}",),
@@ -67,7 +73,7 @@ CURL = "starting the program curl"
             ("ls > listing.txt",),
             "starting a shell line that begins with ls",
         ),
-        ("os.system", ("A=1",), "starting a shell"),
+        ("os.system", ("A=1",), SHELL_LINE),
         ("os.posix_spawn", ("/bin/curl", ["curl", ARGUMENT], {}), CURL),
         ("os.spawn", (0, "/bin/curl", ["curl", ARGUMENT], None), CURL),
         ("pty.spawn", (["curl", ARGUMENT],), CURL),
@@ -83,6 +89,18 @@ CURL = "starting the program curl"
 def test_a_program_is_named_without_its_arguments(event, args, expected):
     """Base name only: an argument may be a password."""
     assert said(event, *args) == expected
+
+
+@given(
+    st.text("ab =;&|()<>$\"'\\`\n#-./~{}!*", max_size=12),
+    st.text("ab =;&|()<>$\"'\\`\n#-./~{}!*", max_size=12),
+)
+def test_no_shell_line_gives_an_argument_away(before, after):
+    """Whatever its syntax: only a plain first word is named."""
+    text = f"{before}TOKEN=tok123{after}"
+
+    assert "tok123" not in said("os.system", text)
+    assert "tok123" not in said("os.system", f"{before} x tok123{after}")
 
 
 @pytest.mark.parametrize(
