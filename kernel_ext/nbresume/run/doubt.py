@@ -3,9 +3,8 @@
 The rule: facts only, and of outside calls never more than a sighting holds.
 """
 
-from datetime import datetime
-
 from nbresume.errors import AmbiguousStep, RefusedError, TakenRun
+from nbresume.model.evidence import words
 from nbresume.model.states import Attempt, RunState
 from nbresume.plan.planner import spoken
 from nbresume.run.position import Order
@@ -13,15 +12,14 @@ from nbresume.run.position import Order
 
 def ambiguous(step: str, attempt: Attempt, doubt: str) -> AmbiguousStep:
     """Return the refusal of a step in doubt."""
-    first = f" at {_time(attempt.seen[0].at)}" if attempt.seen else ""
     ended = "failed" if attempt.failed else "was cut off"
     remedy = f"Look outside, then type {settle(step)}"
     if word_would_settle(attempt):
         remedy += f". If its calls only read, make its header %%step {step} --pure"
     return AmbiguousStep(
         f"step {step} is ambiguous (in doubt) and was not run",
-        because=f"{doubt}{first} and {ended}; it may or may not have acted on the "
-        f"outside. Started {attempt.at.astimezone():%Y-%m-%d %H:%M:%S} by "
+        because=f"{_with_time(attempt, doubt)} and {ended}; it may or may not have "
+        f"acted on the outside. Started {attempt.at.astimezone():%Y-%m-%d %H:%M:%S} by "
         f"{attempt.by or 'an unknown kernel'}",
         remedy=remedy,
         step=step,
@@ -66,6 +64,7 @@ def told(attempt: Attempt, doubt: str, below: list[str]) -> list[str]:
     """Return what a person is told, and acknowledges, when deciding on an attempt."""
     lines = [doubt] if doubt else []
     if attempt.seen:
+        lines = list(dict.fromkeys([*lines, words(attempt.seen)]))
         least = "" if attempt.failed else "at least "
         calls = sum(sighting.calls for sighting in attempt.seen)
         lines.append(f"outside calls seen: {least}{calls}")
@@ -105,5 +104,10 @@ def built_on(step: str, order: Order | None, state: RunState) -> list[str]:
     return found
 
 
-def _time(at: datetime) -> str:
-    return f"{at.astimezone():%H:%M:%S}"
+def _with_time(attempt: Attempt, doubt: str) -> str:
+    """Return the doubt with what was seen and when, whether it is the doubt or not."""
+    if not attempt.seen:
+        return doubt
+    seen = words(attempt.seen)
+    when = f"{seen} at {attempt.seen[0].at.astimezone():%H:%M:%S}"
+    return when if doubt == seen else f"{doubt}, {when},"

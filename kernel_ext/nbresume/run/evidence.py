@@ -6,6 +6,7 @@ chain; a note that cannot be written is kept in this process, and told.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -92,10 +93,15 @@ class Evidence:
         try:
             self._journal.note(self._attempt, first)
         except Exception as error:  # noqa: BLE001 - a hook must not raise; it is kept and told
+            self._tell_unwritten(first, error)
+        else:
+            self._is_durable = True
+
+    def _tell_unwritten(self, first: Sighting, error: Exception) -> None:
+        # a screen that is closed must not break the body either
+        with suppress(Exception):
             self._world.screen.say(
                 f"this step was seen {first.what}, and the note of it could not be "
                 f"written ({error}): should the kernel die now, nobody will know. "
                 "The next such call tries again"
             )
-        else:
-            self._is_durable = True

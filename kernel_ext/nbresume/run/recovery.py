@@ -26,7 +26,7 @@ from nbresume.run.journal import Journal
 from nbresume.run.ports import World
 from nbresume.run.position import Order
 from nbresume.run.standing import Standing
-from nbresume.settings import Settings
+from nbresume.settings import Settings, Undeclared
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,10 @@ class Recovery:
 
     def doubt(self, attempt: Attempt) -> str:
         """Return why an attempt is in doubt under the policy that holds here, or ''."""
-        return attempt.doubt(self._settings.undeclared)
+        policy = self._settings.undeclared
+        if attempt.failed is not None and policy is Undeclared.REFUSE:
+            policy = Undeclared.EVIDENCE  # it was not cut off: how it ended is known
+        return attempt.doubt(policy)
 
     # -- may it run? ------------------------------------------------------------
 
@@ -333,12 +336,7 @@ class Recovery:
 
     def _check_settles(self, history: StepHistory) -> None:
         state = self.state(history)
-        settled = (
-            State.AMBIGUOUS,
-            State.INTERRUPTED,
-            State.ABANDONED,
-            State.FAILED,
-        )
+        settled = (State.AMBIGUOUS, State.INTERRUPTED, State.ABANDONED, State.FAILED)
         if state in settled:
             return
         raise RefusedError(

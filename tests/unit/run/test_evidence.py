@@ -165,6 +165,26 @@ def test_a_call_that_was_seen_holds_in_this_kernel_without_a_note():
     assert SEEN in refused.text
 
 
+def test_a_closed_screen_breaks_no_body():
+    """What cannot be told is in the record all the same."""
+    lab = Lab(m=f"%%step m\nclose()\n{CURL}\nopen_again()\nz = 1")
+    full = disk.told(OSError(errno.ENOSPC, ""), "the note was not written")
+    say = []
+
+    def close():
+        lab.backend.fail_at("create", 1, full)
+        say.append(k.screen.say)
+        k.screen.say = lambda _: 1 / 0
+
+    lab.tools["close"] = close
+    lab.tools["open_again"] = lambda: setattr(k.screen, "say", say[0])
+    k = lab.kernel()
+
+    assert k.go() == ["m"]
+    assert k.last.how == "ran"
+    assert record_of(k).effects == [SEEN]
+
+
 def test_ctrl_c_during_the_note_stops_the_call():
     """The call does not proceed, and what was seen is in the record."""
     lab = Lab(m=f"%%step m\npress()\n{CURL}\nafter()")
@@ -291,6 +311,15 @@ def test_pure_typed_later_does_not_answer_declared_effects():
     assert "--pure" not in refused.text
 
 
+def test_declared_effects_and_what_was_seen_are_both_told():
+    """The refusal has both, and so has what is acknowledged."""
+    _, k = cut_off("%%step m --effects")
+
+    assert f"it declared --effects, {SEEN} at " in k.run("m").text
+    record = k.parts.recovery.resolve("m", Answer(How.RETRY, "looked"))
+    assert record.acknowledged[:2] == ["it declared --effects", SEEN]
+
+
 def test_effects_typed_later_change_nothing():
     """The attempt is judged by what it declared and by what was seen."""
     lab, k = cut_off()
@@ -404,6 +433,16 @@ def test_a_failure_with_evidence_that_nobody_saw_is_in_doubt():
     assert f"{SEEN} at " in refused.text
     assert "and failed" in refused.text
     assert lab.kernel(attended=False, retry=True).go() == ["m"]
+
+
+@pytest.mark.parametrize("policy", Undeclared)
+def test_a_failure_without_evidence_is_never_in_doubt(policy):
+    """How it ended is known; the strict policy is about what was cut off."""
+    lab = Armed(m="%%step m\nif armed():\n    raise ValueError\nz = 1")
+    lab.kernel(attended=False, undeclared=policy).go()
+    lab.is_armed = False
+
+    assert lab.kernel(attended=False, undeclared=policy).go() == ["m"]
 
 
 def test_a_retry_that_a_person_allowed_holds_with_nobody_there():
