@@ -5,7 +5,8 @@ The rule: facts only, and of outside calls never more than a sighting holds.
 
 from nbresume.errors import AmbiguousStep, RefusedError, TakenRun
 from nbresume.model.evidence import words
-from nbresume.model.states import Attempt, RunState
+from nbresume.model.records import How
+from nbresume.model.states import Attempt, RunState, State
 from nbresume.plan.planner import spoken
 from nbresume.run.position import Order
 
@@ -58,6 +59,16 @@ def settle(step: str) -> str:
 def word_would_settle(attempt: Attempt) -> bool:
     """Say whether ``--pure`` or ``--always``, typed now, answers the doubt."""
     return not attempt.intent.options.effects
+
+
+def ended_badly(state: State, attempt: Attempt) -> bool:
+    """Say whether the body ended without a commit, and nobody allowed a new one yet.
+
+    Whoever ran it was told how it ended: by a traceback, or by the error RAN.
+    """
+    resolution = attempt.resolution
+    allowed = resolution is not None and resolution.how is How.RETRY
+    return state in (State.FAILED, State.RAN) and not allowed
 
 
 def told(attempt: Attempt, doubt: str, below: list[str]) -> list[str]:

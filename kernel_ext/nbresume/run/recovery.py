@@ -18,6 +18,7 @@ from nbresume.run.doubt import (
     ambiguous,
     being_run,
     built_on,
+    ended_badly,
     settle,
     told,
     word_would_settle,
@@ -125,13 +126,13 @@ class Recovery:
             raise being_run(standing.step, attempt)
         if state is State.ABANDONED:
             raise abandoned(standing.step, attempt)
-        doubtful = state is State.AMBIGUOUS or self._failed_unseen(state, attempt)
-        if doubtful:
+        ended = ended_badly(state, attempt) and self.doubt(attempt) != ""
+        if state is State.AMBIGUOUS or (ended and not self._settings.attended):
             return self._by_policy(standing, attempt)
         if state is State.INTERRUPTED:
             return self._again(standing.step, attempt)
-        if state is State.FAILED and self.doubt(attempt) and not _may_retry(attempt):
-            because = "run again by somebody who could see its traceback"
+        if ended:
+            because = "run again by somebody who could see how it ended"
             return Passage(
                 recovers=attempt.intent.attempt,
                 resolution=self._retry(standing, attempt, because),
@@ -151,15 +152,6 @@ class Recovery:
             same_cell = attempt.intent.cell_id == standing.cell[0]
             if same_cell and self.state(history) is State.AMBIGUOUS:
                 raise ambiguous(name, attempt, self.doubt(attempt))
-
-    def _failed_unseen(self, state: State, attempt: Attempt) -> bool:
-        """Say whether a failed step with effects has a traceback that nobody saw."""
-        return (
-            state is State.FAILED
-            and bool(self.doubt(attempt))
-            and not _may_retry(attempt)
-            and not self._settings.attended
-        )
 
     def _by_policy(self, standing: Standing, attempt: Attempt) -> Passage:
         step, doubt, header = standing.step, self.doubt(attempt), standing.header
@@ -388,9 +380,3 @@ def unknown_step(step: str, refused: str) -> NotCommitted:
         remedy="Type %steps to see the steps.",
         step=step,
     )
-
-
-def _may_retry(attempt: Attempt) -> bool:
-    """Say whether somebody allowed a new attempt already."""
-    resolution = attempt.resolution
-    return resolution is not None and resolution.how is How.RETRY

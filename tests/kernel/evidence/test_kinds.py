@@ -164,6 +164,24 @@ def test_a_step_that_was_seen_and_killed_is_in_doubt(tmp_path, body, seen):
     assert note.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_cell_that_is_a_shell_script_is_in_doubt(tmp_path):
+    """``%%bash`` below ``%%step`` starts its shell from a thread of IPython."""
+    step = f"%%step act\n%%bash\nprintf {SECRET}\nsleep 20"
+    save(tmp_path / "main.ipynb", LOAD, step)
+    with Kernel(tmp_path) as kernel:
+        kernel.ok(LOAD, "c0")
+        kernel.send(step, "c1")
+        wait_for_note(tmp_path / ".nbresume")
+        kernel.kill()
+
+    with Kernel(tmp_path) as kernel:
+        kernel.ok(LOAD, "c0")
+        refused = kernel.run(step, "c1")
+
+    assert "it was seen starting the program bash at" in refused.error
+    assert SECRET not in refused.error
+
+
 def test_pure_in_the_intent_is_the_authors_word(tmp_path):
     """The same call in a step that only reads runs again by itself."""
     step, _ = cut_off(tmp_path, KINDS["connect"][0], "%%step act --pure")

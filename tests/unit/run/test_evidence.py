@@ -419,7 +419,22 @@ def test_a_person_who_saw_the_traceback_runs_it_again_on_record():
     assert lab.records(k.run_id)[-4:] == ["failed", "resolution", "intent", "committed"]
     trail = [e for e in events(k.journal.envelopes()) if e.kind.endswith("resolution")]
     assert trail[0].actor == "someone"
-    assert "could see its traceback" in trail[0].text
+    assert "could see how it ended" in trail[0].text
+
+
+def test_a_body_that_ran_and_is_not_committed_runs_again_on_record():
+    """The error said RAN: running it instead of `%steps commit` is their retry."""
+    lab = Armed(m=f"%%step m\n{CURL}\nfill()\nz = 1")
+    full = disk.told(OSError(errno.ENOSPC, ""), "it was not written")
+    lab.tools["fill"] = lambda: lab.is_armed and lab.backend.fail_at("write", 1, full)
+    k = lab.kernel()
+    assert k.run("m").how == "RAN"
+    assert k.state("m") is State.RAN
+    lab.is_armed = False
+
+    assert k.go() == ["m"]
+
+    assert lab.records(k.run_id)[-3:] == ["resolution", "intent", "committed"]
 
 
 def test_a_failure_with_evidence_that_nobody_saw_is_in_doubt():
