@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from real_kernel import LOAD, Kernel, save
+from real_kernel import LOAD, Kernel, plant, save
 
 pytestmark = pytest.mark.kernel
 
@@ -57,9 +57,58 @@ QUIET = {
     "reading-programs": "!ls\n!uname -a\nlines = !pwd\nimport platform, subprocess\n"
     "_p = subprocess.run(['git', 'rev-parse', 'HEAD'], capture_output=True)\n"
     "import ctypes.util\nlibrary = ctypes.util.find_library('m')\ndel _p",
-    "history": "import time\nget_ipython().history_manager.save_flag.set()\n"
-    "time.sleep(0.5)",
+    # the thread of IPython that opens the history's database when it starts
+    "history": "import time\nfrom IPython.core.history import HistorySavingThread\n"
+    "_t = HistorySavingThread(get_ipython().history_manager)\n"
+    "_t.start(); time.sleep(0.5); _t.stop(); del _t",
     "progress": "from tqdm.auto import tqdm\nfor _i in tqdm(range(3)):\n    pass",
+}
+
+
+FAULTS = {
+    "imports-count": (
+        "import",
+        "from nbresume.run import outside\noutside._is_importing = lambda *_: False",
+    ),
+    "workers-count": (
+        "fork",
+        "from nbresume.run import outside\noutside._FORKS_WORKERS = ''",
+    ),
+    "children-are-watched": (
+        "fork",
+        (
+            "from nbresume.compose.watch import _ProcessHook\n"
+            "def tell(self, *event):\n    for told in self._watchers:\n"
+            "        told(*event)\n_ProcessHook._tell = tell"
+        ),
+    ),
+    "worker-sockets-count": (
+        "manager",
+        (
+            "import re\nfrom nbresume.run import outside\n"
+            "outside._OWN_WORKERS = re.compile('nothing')"
+        ),
+    ),
+    "pairs-count": (
+        "socket-pair",
+        (
+            "from nbresume.run import outside\nreach = outside._reach\n"
+            "outside._reach = lambda verb, sock, address, own: "
+            "reach(verb, sock, address or '?', own)"
+        ),
+    ),
+    "history-counts": (
+        "history",
+        (
+            "from nbresume.run.ports import OwnCalls\n"
+            "from nbresume.ui.ipython import magics\n"
+            "magics._own_calls = lambda _: OwnCalls()"
+        ),
+    ),
+    "reading-counts": (
+        "reading-programs",
+        "from nbresume.run import outside\noutside.READ_ONLY_PROGRAMS = {}",
+    ),
 }
 
 
@@ -98,3 +147,16 @@ def test_a_quiet_step_is_not_seen(quiet, name):
 def test_there_is_no_note_at_all(quiet):
     """Not even the folder was made."""
     assert not (quiet / ".nbresume" / "seen").exists()
+
+
+@pytest.mark.parametrize(("name", "fault"), FAULTS.values(), ids=list(FAULTS))
+def test_a_planted_fault_is_caught(tmp_path, name, fault):
+    """Without the rule that its cell is about, a quiet step makes a note."""
+    (tmp_path / "starts.py").write_text(STARTS)
+    cell = f"%%step {name}\n{QUIET[name]}"
+    save(tmp_path / "main.ipynb", LOAD, cell)
+    with Kernel(tmp_path, env=plant(tmp_path / "fault", fault)) as kernel:
+        kernel.ok(LOAD, "c0")
+        kernel.ok(cell, "c1")
+
+    assert list(tmp_path.glob(".nbresume/seen/*/*"))
