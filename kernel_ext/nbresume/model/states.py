@@ -178,7 +178,7 @@ class StepHistory(msgspec.Struct, kw_only=True):
         return self.commits.get(self.current)
 
     def facts(
-        self, claimant: Claimant, undeclared: Undeclared = Undeclared.EVIDENCE
+        self, claimant: Claimant, *, undeclared: Undeclared = Undeclared.EVIDENCE
     ) -> Facts:
         """Return what the state of the newest attempt depends on."""
         attempt = self.attempt

@@ -88,7 +88,7 @@ class Recovery:
             return State.NEW
         attempt = history.attempt
         claimant = self.claimant(attempt) if attempt else Claimant.GONE
-        state = state_of(history.facts(claimant, self._settings.undeclared))
+        state = state_of(history.facts(claimant, undeclared=self._settings.undeclared))
         if state is State.NEW and history.current >= 0:
             return State.COMMITTED
         return state
@@ -121,7 +121,7 @@ class Recovery:
         if history is None or attempt is None:
             return Passage()
         claimant = self.claimant(attempt)
-        state = state_of(history.facts(claimant, self._settings.undeclared))
+        state = state_of(history.facts(claimant, undeclared=self._settings.undeclared))
         if state is State.RUNNING:
             raise being_run(standing.step, attempt)
         if state is State.ABANDONED:

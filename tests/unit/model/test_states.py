@@ -358,7 +358,7 @@ def noticed(*records, seen=(SIGHTING,)):
 def test_an_attempt_that_was_seen_reaching_out_is_in_doubt(options, policy, in_doubt):
     """Unless its own intent or the policy says otherwise."""
     history = noticed(changed(INTENT, options=options))
-    facts = history.facts(Claimant.GONE, policy)
+    facts = history.facts(Claimant.GONE, undeclared=policy)
 
     assert facts.in_doubt is in_doubt
     state = State.AMBIGUOUS if in_doubt else State.INTERRUPTED
@@ -369,7 +369,7 @@ def test_the_strict_policy_needs_no_evidence():
     """An undeclared attempt that was cut off is in doubt though nothing was seen."""
     history = step_a(INTENT)
 
-    assert history.facts(Claimant.GONE, Undeclared.REFUSE).in_doubt
+    assert history.facts(Claimant.GONE, undeclared=Undeclared.REFUSE).in_doubt
     assert not history.facts(Claimant.GONE).in_doubt
 
 

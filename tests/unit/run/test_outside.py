@@ -6,7 +6,7 @@ import types
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbresume.run.outside import EVENTS, outside_call
@@ -91,6 +91,7 @@ def test_a_program_is_named_without_its_arguments(event, args, expected):
     assert said(event, *args) == expected
 
 
+@settings(max_examples=200, deadline=None)
 @given(
     st.text("ab =;&|()<>$\"'\\`\n#-./~{}!*", max_size=12),
     st.text("ab =;&|()<>$\"'\\`\n#-./~{}!*", max_size=12),
