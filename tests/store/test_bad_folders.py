@@ -205,7 +205,9 @@ def test_a_newer_format_is_refused_unchanged(store):
     said = child(store, f"open_layout({OPEN}, new_id='1' * 32)")
 
     assert said.startswith("SchemaError: ")
-    assert "format 2; this release reads format 1" in said
+    assert (
+        "format 2, written by an unnamed release; this release reads format 1" in said
+    )
     assert bytes_below(store) == before
 
 

@@ -6,6 +6,7 @@ import pytest
 from store_checks import break_file
 
 from nbresume.errors import Damaged, KeyMissing, SchemaError, UsageError
+from nbresume.settings import __version__
 from nbresume.store.layout import FORMAT, Layout, open_layout
 
 ID = "0" * 31 + "1"
@@ -20,7 +21,9 @@ def test_a_new_store_gets_an_id_for_good(local):
     assert made == Layout(format=1, store_id=ID)
     assert open_layout(local, new_id=OTHER) == made
     assert open_layout(local, new_id=None) == made
-    assert json.loads(local.read("store.json")) == GOOD
+    assert json.loads(local.read("store.json")) == GOOD | {
+        "writer": f"nbresume {__version__}"
+    }
 
 
 def test_a_folder_that_is_no_store_is_not_made_one_by_reading(local):
@@ -56,7 +59,8 @@ def test_an_id_that_is_none_is_refused(memory):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"format": 2}, "format 2; this release reads format 1"),
+        ({"format": 2}, "format 2, written by an unnamed release; this release reads"),
+        ({"format": 2, "writer": "nbresume 7"}, "written by nbresume 7"),
         ({"format": 0}, "format 0"),
         ({"format": 3, "digest": "new", "new": 1}, "format 3"),
         ({"digest": "md5"}, "digest md5"),

@@ -15,10 +15,11 @@ from nbresume.model.records import Record, RunRecord
 
 T = TypeVar("T")
 
-SCHEMAS: Mapping[str, Mapping[int, type[Record]]] = {
-    cls.KIND: {cls.SCHEMA: cls} for cls in get_args(RunRecord)
-}
-"""kind → schema version → class. A new version is a new entry, never a change."""
+Schemas = Mapping[str, Mapping[int, type[Record]]]
+"""kind → schema version → class."""
+
+SCHEMAS: Schemas = {cls.KIND: {cls.SCHEMA: cls} for cls in get_args(RunRecord)}
+"""What this release reads. A new version is a new entry, never a change."""
 
 
 def canonical(value: Any) -> bytes:
@@ -67,7 +68,12 @@ def payload_of(record: Record) -> dict[str, Any]:
     return payload
 
 
-def record_of(envelope: Envelope) -> RunRecord:
+def is_known(envelope: Envelope, schemas: Schemas = SCHEMAS) -> bool:
+    """Say whether the kind and schema version of a record can be read."""
+    return envelope.schema_version in schemas.get(envelope.kind, {})
+
+
+def record_of(envelope: Envelope, schemas: Schemas = SCHEMAS) -> RunRecord:
     """Return the record that an envelope of a run's chain holds.
 
     Raises
@@ -77,19 +83,10 @@ def record_of(envelope: Envelope) -> RunRecord:
     Damaged
         The payload does not have the shape of its schema.
     """
-    versions = SCHEMAS.get(envelope.kind, {})
+    versions = schemas.get(envelope.kind, {})
     cls = versions.get(envelope.schema_version)
     if cls is None:
-        raise SchemaError(
-            f"revision {envelope.revision} of {envelope.id} was not read",
-            because=f"it holds {envelope.kind} version {envelope.schema_version}, "
-            f"written by {envelope.writer or 'an unnamed release'}; this release "
-            f"reads {_say(envelope.kind, versions)}",
-            remedy="Use the release that wrote it, or a newer one: "
-            "pip install -U nbresume.",
-            kind=envelope.kind,
-            found=envelope.schema_version,
-        )
+        raise _unknown(envelope, versions)
     try:
         record = msgspec.convert(envelope.payload, type=cls)
     except msgspec.ValidationError as error:
@@ -102,7 +99,28 @@ def record_of(envelope: Envelope) -> RunRecord:
     return cast("RunRecord", record)
 
 
-def _say(kind: str, versions: Mapping[int, object]) -> str:
-    if not versions:
+def _unknown(envelope: Envelope, versions: Mapping[int, object]) -> SchemaError:
+    supported = sorted(versions)
+    is_old = bool(supported) and envelope.schema_version < supported[0]
+    remedy = (
+        "Type nbresume migrate FOLDER, or use the release that wrote it."
+        if is_old
+        else "Use the release that wrote it, or a newer one: pip install -U nbresume."
+    )
+    return SchemaError(
+        f"revision {envelope.revision} of {envelope.id} was not read",
+        because=f"it holds {envelope.kind} version {envelope.schema_version}, "
+        f"written by {envelope.writer or 'an unnamed release'}; this release "
+        f"reads {_say(envelope.kind, supported)}. Nothing was written",
+        remedy=remedy,
+        kind=envelope.kind,
+        found=envelope.schema_version,
+        supported=supported,
+        writer=envelope.writer,
+    )
+
+
+def _say(kind: str, supported: list[int]) -> str:
+    if not supported:
         return f"no {kind}"
-    return f"{kind} version " + ", ".join(str(v) for v in sorted(versions))
+    return f"{kind} version " + ", ".join(str(v) for v in supported)

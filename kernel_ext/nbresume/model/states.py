@@ -123,7 +123,11 @@ def state_of(facts: Facts) -> State:
     return next(row.state for row in TABLE if row.fits(facts))
 
 
-class Attempt(msgspec.Struct, kw_only=True):
+class _Folded(msgspec.Struct, forbid_unknown_fields=True):
+    """A part of the folded state: a fold with other fields is of another format."""
+
+
+class Attempt(_Folded, kw_only=True):
     """The newest attempt of a step."""
 
     revision: int
@@ -145,7 +149,7 @@ class Attempt(msgspec.Struct, kw_only=True):
         return held_against(self.intent.options, self.seen, undeclared)
 
 
-class Commit(msgspec.Struct, kw_only=True):
+class Commit(_Folded, kw_only=True):
     """One commit of a step."""
 
     revision: int
@@ -155,7 +159,7 @@ class Commit(msgspec.Struct, kw_only=True):
     """It was settled by a person's evidence: no values are kept."""
 
 
-class StepHistory(msgspec.Struct, kw_only=True):
+class StepHistory(_Folded, kw_only=True):
     """What the records say about one step."""
 
     name: str
@@ -191,14 +195,16 @@ class StepHistory(msgspec.Struct, kw_only=True):
         return Facts(attempt.outcome, claimant, open_doubt, resolution)
 
 
-class StoredAmbient(msgspec.Struct, frozen=True, kw_only=True):
+class StoredAmbient(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
+):
     """The newest stored value that plain cells gave a name."""
 
     ambient: Ambient
     manifest: ManifestRef
 
 
-class RunState(msgspec.Struct, kw_only=True):
+class RunState(_Folded, kw_only=True):
     """A run's chain, folded up to and including `revision`."""
 
     revision: int = -1

@@ -122,11 +122,13 @@ class Journal:
         fold = record.fold
         try:
             data = self.objects.read_slice(fold)
+            state = decode(data, RunState, name=f"fold {fold.revision}")
         except Damaged:
-            _log.warning("fold at revision %d is damaged; reading on", fold.revision)
+            # damaged, or of a release that folds otherwise: the records say it all
+            _log.warning("fold at revision %d cannot be read", fold.revision)
             return False
         between = [self._read(r) for r in range(fold.revision + 1, links[-1].revision)]
-        self.state = decode(data, RunState, name=f"fold {fold.revision}")
+        self.state = state
         self.fold, self._tail_bytes = fold, 0
         self._apply_all(self._vouched([*between, *links[::-1]], inspect=inspect))
         return True

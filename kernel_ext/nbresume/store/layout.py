@@ -12,6 +12,7 @@ import msgspec
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken, SchemaError, UsageError
 from nbresume.model.codec import canonical
+from nbresume.settings import __version__
 from nbresume.store.port import Backend
 
 KEY = "store.json"
@@ -55,7 +56,13 @@ def open_layout(backend: Backend, *, new_id: str | None) -> Layout:
         )
     if backend.names("journal"):
         raise _damaged("it is missing, but there are records")
-    document = {"format": FORMAT, "id": new_id, "digest": DIGEST, "cipher": ""}
+    document = {
+        "format": FORMAT,
+        "id": new_id,
+        "digest": DIGEST,
+        "cipher": "",
+        "writer": f"nbresume {__version__}",
+    }
     try:
         backend.create(KEY, canonical(document) + b"\n")
     except KeyTaken:
@@ -74,25 +81,28 @@ def _parse(data: bytes) -> Layout:
     if type(version) is not int:
         raise _damaged("it names no format")
     if version != FORMAT:
-        raise _unknown(f"format {version}", f"format {FORMAT}", version)
+        raise _unknown(f"format {version}", f"format {FORMAT}", found)
     if found.get("digest") != DIGEST:
-        raise _unknown(f"digest {found.get('digest')}", DIGEST, version)
+        raise _unknown(f"digest {found.get('digest')}", DIGEST, found)
     if found.get("cipher") != "":
-        raise _unknown(f"cipher {found.get('cipher')}", "unencrypted stores", version)
+        raise _unknown(f"cipher {found.get('cipher')}", "unencrypted stores", found)
     store_id = found.get("id")
     if not isinstance(store_id, str) or not _STORE_ID.fullmatch(store_id):
         raise _damaged("it holds no store id")
     return Layout(format=version, store_id=store_id)
 
 
-def _unknown(found: str, supported: str, version: int) -> SchemaError:
+def _unknown(what: str, supported: str, document: dict[str, Any]) -> SchemaError:
+    writer = document.get("writer") or "an unnamed release"
     return SchemaError(
         "the store was not opened",
-        because=f"it has {found}; this release reads {supported}. Nothing was written",
+        because=f"it has {what}, written by {writer}; this release reads {supported}. "
+        "Nothing was written",
         remedy="Use the release that wrote it, or a newer one: "
         "pip install -U nbresume.",
-        found=version,
+        found=document.get("format"),
         supported=FORMAT,
+        writer=writer,
     )
 
 

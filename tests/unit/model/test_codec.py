@@ -136,6 +136,18 @@ def test_an_unknown_schema_is_refused(fields, supported):
     assert caught.value.ids["found"] == envelope.schema_version
     assert envelope.kind in str(caught.value)
     assert (envelope.writer or "an unnamed release") in str(caught.value)
+    assert "Nothing was written" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("version", "remedy"), [(1, "nbresume migrate"), (3, "pip install -U nbresume")]
+)
+def test_the_remedy_for_an_old_schema_is_to_migrate(version, remedy):
+    """What is older than this release reads is migrated, what is newer is not."""
+    envelope = envelope_of(CLAIM, schema_version=version)
+
+    with pytest.raises(SchemaError, match=remedy):
+        record_of(envelope, {CLAIM.KIND: {2: type(CLAIM)}})
 
 
 @pytest.mark.parametrize(

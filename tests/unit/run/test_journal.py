@@ -127,6 +127,30 @@ def test_a_damaged_fold_is_passed_over(how):
     assert as_json(again.journal.state) == as_json(whole_chain(k))
 
 
+class LaterState(RunState, kw_only=True):
+    """The folded state of a release that knows more."""
+
+    later: int = 1
+
+
+def test_a_fold_of_another_release_is_passed_over():
+    """What it knows is not dropped without a word: the records say it all."""
+    lab, k = long_run()
+    k.journal.state = LaterState(**msgspec.structs.asdict(k.journal.state))
+    before = k.journal.fold.revision
+    n = 100
+    while k.journal.fold.revision == before:
+        lab.edit(a=f"%%step a\nx = {n}")
+        k.go("a")
+        n += 1
+
+    again = lab.kernel()
+
+    assert b'"later":1' in k.journal.objects.read_slice(k.journal.fold)
+    assert type(again.journal.state) is RunState
+    assert as_json(again.journal.state) == as_json(whole_chain(k))
+
+
 def test_a_record_behind_the_fold_that_is_damaged_is_skipped():
     """The tail's damage is told; the fold below it still serves."""
     lab, k = long_run()
@@ -249,7 +273,7 @@ def test_an_unknown_schema_is_refused_and_nothing_is_written():
         link.envelope,
         revision=link.revision + 1,
         prev=link.digest,
-        kind="nbresume.migration",
+        kind="nbresume.teleported",
         nonce="later",
         writer="nbresume 9.0",
     )
