@@ -8,10 +8,9 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from nbresume.errors import ConflictError, TakenRun
-from nbresume.model.codec import canonical
-from nbresume.model.digests import cue_digest
 from nbresume.model.records import Claim
 from nbresume.model.states import Attempt, Claimant, Outcome
+from nbresume.run.definition import definition_digest, differences
 from nbresume.run.journal import Journal
 from nbresume.run.ports import World
 from nbresume.run.position import Order
@@ -103,6 +102,9 @@ class Claims:
                 f"this kernel takes the run over from another kernel "
                 f"(pid {former.writer.pid} on {former.writer.host})"
             )
+        workflow = self._world.notebook.workflow
+        for told in differences(self._journal.state, order, workflow=workflow):
+            self._world.screen.say(told)
         try:
             self._journal.claim(self._claim(order, take_over=take_over))
         except ConflictError as error:
@@ -117,12 +119,11 @@ class Claims:
             redo()
 
     def _claim(self, order: Order, *, take_over: bool) -> Claim:
-        steps = [[c.step, c.text_digest] for c in order.cells if c.step]
         return Claim(
             workflow=self._world.notebook.workflow,
             notebook=self._world.notebook.path,
             cells=[c.cell_id for c in order.cells if c.cell_id],
-            definition_digest=cue_digest(canonical(steps)),
+            definition_digest=definition_digest(order),
             writer=self._world.liveness.me(),
             actor=self._world.liveness.actor(),
             took_over=take_over,

@@ -16,6 +16,7 @@ from nbresume.model.states import Commit, RunState, State, StepHistory
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
+from nbresume.run.definition import differences
 from nbresume.run.doubt import settle, word_would_settle
 from nbresume.run.ports import World
 from nbresume.run.position import Order, Positions, Wanted
@@ -80,6 +81,8 @@ class RunView(_View, frozen=True, kw_only=True):
     order: str
     """Where the order of the steps comes from."""
     trusted: bool
+    differs: list[str]
+    """In what the notebook is not that of the last claim, if that is another's."""
     headline: str
     """One sentence: where things stand."""
     resume_from: str
@@ -143,6 +146,7 @@ def view_run(
         notebook=claim.notebook if claim else world.notebook.path,
         order=order.source,
         trusted=trusted,
+        differs=_differs(state, order, world),
         headline=_headline(steps, resume),
         resume_from=resume.name if resume else "",
         resume_cell=resume.cell_id if resume else "",
@@ -152,6 +156,13 @@ def view_run(
         usage=state.usage,
         damaged=[*state.quarantined, *state.damaged],
     )
+
+
+def _differs(state: RunState, order: Order, world: World) -> list[str]:
+    claim = state.claim
+    if claim is not None and claim.writer.nonce == world.liveness.me().nonce:
+        return []  # the notebook is being written: nothing is being recovered
+    return differences(state, order, workflow=world.notebook.workflow)
 
 
 def _claim_view(

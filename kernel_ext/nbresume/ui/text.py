@@ -125,7 +125,7 @@ def table(view: RunView) -> str:
 
 
 def _footnotes(view: RunView) -> list[str]:
-    lines = []
+    lines = list(view.differs)
     if view.damaged:
         revisions = ", ".join(str(revision) for revision in view.damaged)
         lines.append(f"damaged records: {revisions}; type nbresume verify")
@@ -149,7 +149,7 @@ def plan(view: RunView) -> str:
         for step in view.steps
         if step.place >= 0
     ]
-    return f"{headline(view)}\n{_columns(rows)}"
+    return "\n".join([headline(view), *view.differs, _columns(rows)])
 
 
 _TABLE = "border-collapse:collapse;font-size:90%;line-height:1.5"

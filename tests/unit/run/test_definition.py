@@ -1,0 +1,119 @@
+"""In what the notebook is not that of the last claim: told, never guessed over."""
+
+import pytest
+from unit.run.fakes import Lab
+
+A, B, C = "%%step a\nx = 1", "%%step b\ny = 1", "%%step c\nz = 1"
+
+
+def claimed():
+    """Return a lab in which three steps are committed, and its kernel has ended."""
+    lab = Lab(a=A, p="k = 1", b=B, c=C)
+    k = lab.kernel()
+    k.go()
+    k.kill()
+    return lab
+
+
+def differs(lab):
+    """Return what a new kernel shows when it is loaded."""
+    return lab.kernel().view().differs
+
+
+def test_nothing_is_told_when_nothing_differs():
+    """Recovery of the same notebook is silent about it."""
+    assert differs(claimed()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda lab: lab.edit(d="%%step d\nw = 1"), "added d"),
+        (lambda lab: lab.delete("b"), "removed b"),
+        (lambda lab: lab.reorder("c", "a", "p", "b"), "moved c"),
+        (lambda lab: lab.reorder("b", "p", "a", "c"), "moved a"),
+        (
+            lambda lab: (lab.delete("b"), lab.insert("a", d="%%step d\nw = 1")),
+            "added d; removed b",
+        ),
+    ],
+    ids=["added", "removed", "moved to the top", "changed places", "two at once"],
+)
+def test_the_steps_that_differ_are_named(change, told):
+    """Which steps there are, and in which order, is compared with the last claim."""
+    lab = claimed()
+    change(lab)
+
+    assert differs(lab) == [f"the steps are not those of the last claim: {told}"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lab: lab.edit(b="%%step b\ny = 2"),
+        lambda lab: lab.edit(p="k = 2"),
+        lambda lab: lab.delete("p"),
+    ],
+    ids=["a step is edited", "a plain cell is edited", "a plain cell is gone"],
+)
+def test_what_the_plan_shows_is_not_told_twice(change):
+    """An edited step is stale, with its reason; plain cells are no steps."""
+    lab = claimed()
+    change(lab)
+
+    assert differs(lab) == []
+
+
+def test_a_step_that_ran_since_the_claim_is_not_told():
+    """It stands in the records, so nothing about it has to be guessed."""
+    lab = Lab(a=A)
+    k = lab.kernel()
+    k.go()
+    lab.edit(b=B)
+    k.go("b")
+    k.kill()
+
+    assert differs(lab) == []
+
+
+def test_the_kernel_that_holds_the_claim_is_told_nothing():
+    """Its notebook is being written; nothing is being recovered."""
+    lab = Lab(a=A)
+    k = lab.kernel()
+    k.go()
+    lab.edit(b=B)
+
+    assert k.view().differs == []
+
+
+def test_another_workflow_is_told():
+    """A run that was named by setting and is used by another notebook."""
+    lab = claimed()
+    run_id = lab.kernel().run_id
+    lab.notebook.path = "/project/other.ipynb"
+    k = lab.kernel(run_id=run_id)
+
+    assert k.view().differs == ["the last claim was of the workflow main.ipynb"]
+
+
+def test_it_is_told_again_at_the_claim_and_then_no_more():
+    """The first step that runs makes the claim that names the new definition."""
+    lab = claimed()
+    lab.edit(d="%%step d\nw = 1")
+    k = lab.kernel()
+    k.go()
+
+    assert (
+        k.screen.said.count("the steps are not those of the last claim: added d") == 1
+    )
+    assert k.view().differs == []
+    k.kill()
+    assert differs(lab) == []
+
+
+def test_a_notebook_that_is_not_saved_is_not_compared():
+    """The order comes from the records then: there is nothing to compare."""
+    lab = claimed()
+    lab.notebook.is_known = False
+
+    assert differs(lab) == []
