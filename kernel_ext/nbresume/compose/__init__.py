@@ -7,13 +7,16 @@ from pathlib import Path
 from jupyter_core.paths import jupyter_data_dir
 
 from nbresume.compose.graph import OpenStore, Place, open_store
-from nbresume.compose.system import RandomIds, SystemClock
+from nbresume.compose.system import PRODUCT, RandomIds, SystemClock
 from nbresume.errors import UsageError
+from nbresume.run.migrate import CURRENT, Formats, Migrator
+from nbresume.run.ports import World
 from nbresume.settings import MIB, Settings, Undeclared
 from nbresume.store.checkpoints import CheckpointStore
 
 __all__ = [
     "data_folder",
+    "migrator",
     "open_checkpoints",
     "place_of",
     "settings_from_environment",
@@ -95,6 +98,11 @@ def open_checkpoints(folder: str | os.PathLike[str]) -> CheckpointStore:
     return CheckpointStore(
         store.backend, store.trust, now=SystemClock().now, new_nonce=ids.nonce
     )
+
+
+def migrator(store: OpenStore, world: World, *, formats: Formats = CURRENT) -> Migrator:
+    """Return what takes the runs of a store from format to format."""
+    return Migrator(store.trust, world, PRODUCT, formats)
 
 
 def new_run_id() -> str:

@@ -17,6 +17,7 @@ from nbresume.capture.snapshot import Snapshot
 from nbresume.compose.system import PRODUCT
 from nbresume.compose.trial import TrialProcess
 from nbresume.errors import NotTrusted
+from nbresume.model.codec import SCHEMAS, Schemas
 from nbresume.model.printing import parse
 from nbresume.plan.header import body_of
 from nbresume.plan.names import names_of
@@ -29,6 +30,7 @@ from nbresume.run.evidence import Evidence
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
+from nbresume.run.moves import chain_in_use
 from nbresume.run.parts import Parts
 from nbresume.run.plain import PlainCells
 from nbresume.run.ports import World
@@ -94,11 +96,26 @@ class OpenStore:
         """Return all records of a chain, whoever wrote them: for listing only."""
         chain = self.chain(checkpoint_id)
         newest = chain.newest()
-        return [] if newest is None else [chain.read(r) for r in range(newest + 1)]
+        return _all_of(chain, newest)
+
+    def read_run(self, run_id: str) -> list[Link]:
+        """Return all records of a run, whoever wrote them: for listing only.
+
+        Raises
+        ------
+        Damaged, RefusedError
+            As for `chain_in_use`.
+        """
+        chain, newest = chain_in_use(self.chain(run_id), None)
+        return _all_of(chain, newest)
 
     def runs(self) -> Runs:
         """Return the runs of this store."""
-        return Runs(self.backend, self.read_chain)
+        return Runs(self.backend, self.read_run)
+
+
+def _all_of(chain: Chain, newest: int | None) -> list[Link]:
+    return [] if newest is None else [chain.read(r) for r in range(newest + 1)]
 
 
 def open_store(place: Place, *, create: bool) -> OpenStore:
@@ -200,7 +217,9 @@ class Session:
         self.audit, self.trials = other.audit, other.trials
 
 
-def open_journal(store: OpenStore, run_id: str, world: World) -> Journal:
+def open_journal(
+    store: OpenStore, run_id: str, world: World, *, schemas: Schemas = SCHEMAS
+) -> Journal:
     """Return the journal of a run; it is not read yet."""
     return Journal(
         run_id,
@@ -210,6 +229,7 @@ def open_journal(store: OpenStore, run_id: str, world: World) -> Journal:
         seen=Seen(store.backend, run_id),
         world=world,
         product=PRODUCT,
+        schemas=schemas,
     )
 
 

@@ -1,1 +1,1 @@
-"""Explicit old-to-new functions, run only by command. Empty until a format changes."""
+"""Explicit old-to-new functions, run only by command."""

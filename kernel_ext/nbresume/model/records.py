@@ -306,4 +306,29 @@ class Quarantined(Record, frozen=True, kw_only=True):
     """Digest of the bytes that were found."""
 
 
-RunRecord = Claim | Intent | Committed | Failed | Resolution | MadeCurrent | Quarantined
+class Migration(Record, frozen=True, kw_only=True):
+    """The run goes on in another chain, or in this one again: nothing follows else."""
+
+    KIND: ClassVar[str] = "nbresume.migration"
+    chain: str
+    """Checkpoint id of the chain in which the run goes on; empty: in this one again."""
+    revision: int = -1
+    """The newest revision there at that moment."""
+    digest: str = ""
+    """Digest of that record, and so of everything that it hangs on."""
+    changes: dict[str, tuple[int, int]] = {}
+    """Kind → its oldest schema version here, and the one that it has there."""
+    actor: str
+    because: str
+
+
+RunRecord = (
+    Claim
+    | Intent
+    | Committed
+    | Failed
+    | Resolution
+    | MadeCurrent
+    | Quarantined
+    | Migration
+)

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from nbresume.model.commits import committed_by_evidence
 from nbresume.model.evidence import held_against
 from nbresume.model.records import (
     Ambient,
@@ -22,6 +23,7 @@ from nbresume.model.records import (
     Intent,
     MadeCurrent,
     ManifestRef,
+    Migration,
     Quarantined,
     Resolution,
     RunRecord,
@@ -223,6 +225,8 @@ class RunState(_Folded, kw_only=True):
     damaged: list[int] = []
     """Revisions that could not be read and are not quarantined yet."""
     quarantined: list[int] = []
+    moved_to: str = ""
+    """Chain in which the run goes on: to this one nothing is appended any more."""
 
     def step(self, name: str) -> StepHistory | None:
         """Return the history of a step, if it has one."""
@@ -239,19 +243,11 @@ class RunState(_Folded, kw_only=True):
         self.damaged.append(revision)
 
     def apply(
-        self,
-        record: RunRecord,
-        *,
-        revision: int,
-        digest: str,
-        epoch: int,
-        at: datetime,
+        self, record: RunRecord, *, revision: int, digest: str, epoch: int, at: datetime
     ) -> None:
         """Fold one record in; afterwards the state is that at `revision`."""
         self.revision, self.digest = revision, digest
         match record:
-            case Claim():
-                self.epoch, self.claim, self.claimed_at = epoch, record, at
             case Intent():
                 self._intend(record, revision, epoch, at)
             case Committed():
@@ -262,9 +258,21 @@ class RunState(_Folded, kw_only=True):
                 self._resolve(record, revision, at)
             case MadeCurrent():
                 self._make_current(record)
+            case _:
+                self._stand(record, epoch, at)
+
+    def _stand(
+        self, record: Claim | Quarantined | Migration, epoch: int, at: datetime
+    ) -> None:
+        """Fold in what is said about the chain itself."""
+        match record:
+            case Claim():
+                self.epoch, self.claim, self.claimed_at = epoch, record, at
             case Quarantined():
                 self.quarantined.append(record.revision)
                 self.damaged = [r for r in self.damaged if r != record.revision]
+            case Migration():
+                self.moved_to = record.chain
 
     def _history(self, name: str, revision: int) -> StepHistory:
         history = self.steps.get(name)
@@ -331,7 +339,14 @@ class RunState(_Folded, kw_only=True):
             return
         attempt.resolution = record
         if record.how is How.EVIDENCE:
-            made = _committed_by_evidence(attempt, record, history.commit_number + 1)
+            made = committed_by_evidence(
+                attempt.intent,
+                record,
+                number=history.commit_number + 1,
+                at=attempt.at,
+                doubt=attempt.doubt() or "settled by evidence",
+                seen=attempt.seen,
+            )
             self._commit(
                 made,
                 Commit(revision=revision, at=at, record=made, by_evidence=record),
@@ -370,37 +385,3 @@ def _trim(history: StepHistory) -> None:
     while len(history.keys) > KEPT_KEYS:
         # by revision: a folded state is written with sorted keys
         del history.keys[min(history.keys, key=history.keys.__getitem__)]
-
-
-def _committed_by_evidence(
-    attempt: Attempt, resolution: Resolution, number: int
-) -> Committed:
-    intent, evidence = attempt.intent, resolution.evidence
-    names = evidence.names_not_kept if evidence else []
-    reason = f"the step was settled by evidence of {resolution.actor}"
-    return Committed(
-        step=intent.step,
-        attempt=intent.attempt,
-        cell_id=intent.cell_id,
-        commit_number=number,
-        code_version=intent.code_version,
-        key=intent.key,
-        idempotency_key=intent.idempotency_key,
-        inputs=intent.inputs,
-        aliases=intent.aliases,
-        after=intent.after,
-        outputs={},
-        deleted=[],
-        in_place=[],
-        not_kept=dict.fromkeys(names, reason),
-        imports=[],
-        effects=[attempt.doubt() or "settled by evidence"],
-        seen=list(attempt.seen),
-        manifest=ManifestRef(group="", offset=0, length=0, digest=""),
-        pack_bytes=0,
-        payload_bytes=0,
-        started_at=attempt.at,
-        duration_s=0.0,
-        cpu_s=0.0,
-        policy="evidence",
-    )

@@ -1,4 +1,8 @@
-"""The audit trail: what every record of a run says, one line for people."""
+"""The audit trail: who did what, when and why, one line for every record.
+
+The rule: what a record does not say itself follows from the records before it: the
+writer of an attempt is the one who made the claim of its epoch.
+"""
 
 from datetime import datetime
 
@@ -6,6 +10,7 @@ import msgspec
 
 from nbresume.errors import Damaged, SchemaError
 from nbresume.model.codec import record_of
+from nbresume.model.envelope import Envelope
 from nbresume.model.evidence import words
 from nbresume.model.records import (
     Claim,
@@ -13,6 +18,7 @@ from nbresume.model.records import (
     Failed,
     Intent,
     MadeCurrent,
+    Migration,
     Quarantined,
     Resolution,
     RunRecord,
@@ -30,20 +36,27 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     step: str
     attempt: str
     actor: str
+    """Who did it; empty if no record that can be read says so."""
     text: str
     """What happened, in words."""
+    why: str
+    """The reason, in words."""
     duration_s: float | None = None
     digest: str = ""
     """Of the record's bytes."""
 
 
+_DAMAGED = "its bytes are not those that were written"
+
+
 def events(links: list[Link], *, step: str = "") -> list[Event]:
     """Return the events of a chain, oldest first; only of one step if it is named."""
-    found = [_event(link) for link in links]
+    claims: dict[int, Claim] = {}
+    found = [_event(link, claims) for link in links]
     return [event for event in found if not step or event.step == step]
 
 
-def _event(link: Link) -> Event:
+def _event(link: Link, claims: dict[int, Claim]) -> Event:
     envelope = link.envelope
     if envelope is None:
         return Event(
@@ -55,12 +68,14 @@ def _event(link: Link) -> Event:
             attempt="",
             actor="",
             text="this record is damaged; what it said counts as undecided",
+            why=_DAMAGED,
             digest=link.digest,
         )
-    try:
-        record: RunRecord | None = record_of(envelope)
-    except (SchemaError, Damaged):
-        record = None
+    record = _find_record(envelope)
+    former = claims.get(max(claims, default=-1))
+    if isinstance(record, Claim):
+        claims[envelope.epoch] = record
+    writer = claims.get(envelope.epoch)
     return Event(
         revision=link.revision,
         at=envelope.updated_at,
@@ -68,10 +83,25 @@ def _event(link: Link) -> Event:
         kind=envelope.kind,
         step=getattr(record, "step", ""),
         attempt=getattr(record, "attempt", ""),
-        actor=getattr(record, "actor", ""),
-        text=_text(record) if record else "a record of an unknown format",
+        actor=getattr(record, "actor", "") or (writer.actor if writer else ""),
+        text=_text(record) if record else _unknown(envelope),
+        why=_why(record, former) if record else "",
         duration_s=getattr(record, "duration_s", None),
         digest=link.digest,
+    )
+
+
+def _find_record(envelope: Envelope) -> RunRecord | None:
+    try:
+        return record_of(envelope)
+    except (SchemaError, Damaged):
+        return None
+
+
+def _unknown(envelope: Envelope) -> str:
+    return (
+        f"a record of an unknown format: {envelope.kind} version "
+        f"{envelope.schema_version}, by {envelope.writer or 'an unnamed release'}"
     )
 
 
@@ -79,24 +109,63 @@ def _text(record: RunRecord) -> str:
     match record:
         case Claim():
             how = "took the run over" if record.took_over else "claimed the run"
-            return f"pid {record.writer.pid} on {record.writer.host} {how}"
+            return f"{_process(record)} {how}"
         case Intent():
-            again = f", repeats attempt {record.recovers}" if record.recovers else ""
-            return f"began: {record.reason}{again}"
+            return "began"
         case Committed():
             lost = f", without {', '.join(record.not_kept)}" if record.not_kept else ""
             return f"committed as number {record.commit_number}{lost}{_seen(record)}"
         case Failed():
-            how = "interrupted" if record.interrupted else f"raised {record.error_type}"
+            how = "was interrupted" if record.interrupted else "failed"
             return f"{how}{_seen(record)}"
         case Resolution():
-            policy = f" (policy {record.policy})" if record.policy else ""
-            return f"settled as {record.how}{policy}: {record.because}"
+            return f"settled as {record.how}"
         case MadeCurrent():
             renamed = f", was {record.renamed_from}" if record.renamed_from else ""
             return f"commit of revision {record.commit} is current{renamed}"
-        case Quarantined():
-            return f"revision {record.revision} is quarantined"
+        case _:
+            return _text_of_chain(record)
+
+
+def _text_of_chain(record: Quarantined | Migration) -> str:
+    if isinstance(record, Quarantined):
+        return f"revision {record.revision} is quarantined"
+    if not record.chain:
+        return "the run goes on in this chain again"
+    changes = ", ".join(f"{k} {a} to {b}" for k, (a, b) in record.changes.items())
+    return f"the run goes on in chain {record.chain}" + (changes and f": {changes}")
+
+
+def _why(record: RunRecord, former: Claim | None) -> str:
+    match record:
+        case Claim():
+            return _why_claimed(record, former)
+        case Intent():
+            again = f", repeats attempt {record.recovers}" if record.recovers else ""
+            return f"{record.reason}{again}"
+        case Committed():
+            return f"policy {record.policy}" if record.policy else "its body ended"
+        case Failed():
+            return "Ctrl-C" if record.interrupted else f"it raised {record.error_type}"
+        case Resolution():
+            policy = f" (policy {record.policy})" if record.policy else ""
+            return f"{record.because}{policy}"
+        case MadeCurrent():
+            return "it was renamed" if record.renamed_from else "its key is as it was"
+        case _:
+            return _DAMAGED if isinstance(record, Quarantined) else record.because
+
+
+def _why_claimed(record: Claim, former: Claim | None) -> str:
+    if former is None:
+        return "the run begins"
+    if record.took_over:
+        return f"a person chose to, from {_process(former)}"
+    return f"{_process(former)} had ended, or was idle"
+
+
+def _process(claim: Claim) -> str:
+    return f"pid {claim.writer.pid} on {claim.writer.host}"
 
 
 def _seen(record: Committed | Failed) -> str:

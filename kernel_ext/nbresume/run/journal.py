@@ -8,8 +8,15 @@ somebody decided something, which is applied before the next try.
 import logging
 from collections.abc import Iterable, Sequence
 
-from nbresume.errors import ConflictError, Damaged, FencedError, KeyMissing, NotTrusted
-from nbresume.model.codec import canonical, decode, payload_of, record_of
+from nbresume.errors import ConflictError, Damaged, FencedError, NotTrusted
+from nbresume.model.codec import (
+    SCHEMAS,
+    Schemas,
+    canonical,
+    decode,
+    payload_of,
+    record_of,
+)
 from nbresume.model.envelope import Envelope
 from nbresume.model.records import (
     Claim,
@@ -22,6 +29,7 @@ from nbresume.model.records import (
     Sighting,
 )
 from nbresume.model.states import Attempt, Commit, Outcome, RunState
+from nbresume.run.moves import chain_in_use, found_at, goes_on_elsewhere
 from nbresume.run.ports import World
 from nbresume.store.chain import Chain
 from nbresume.store.objects import Objects
@@ -47,6 +55,7 @@ class Journal:
         seen: Seen,
         world: World,
         product: str,
+        schemas: Schemas = SCHEMAS,
     ) -> None:
         self.run_id = run_id
         self.objects = objects
@@ -59,6 +68,7 @@ class Journal:
         self._seen = seen
         self._world = world
         self._product = product
+        self._schemas = schemas
         self._me = world.liveness.me()
         self._tail_bytes = 0
         """Weight of the records after the newest fold."""
@@ -83,13 +93,19 @@ class Journal:
             The records were written under another key and are not pinned.
         SchemaError
             A record is of a format that this release cannot read.
+        Damaged
+            The run was migrated, and the record that says where to is damaged.
+        RefusedError
+            A migration was being undone and was cut off.
         """
         self._inspects = inspect
-        newest = self._chain.newest()
+        self._chain, newest = chain_in_use(
+            self._chain, None if inspect else self._trust
+        )
         links: list[Link] = []
         revision = -1 if newest is None else newest
         while revision >= 0:
-            links.append(self._read(revision))
+            links.append(found_at(self._chain, revision))
             if self._start_from_fold(links, inspect=inspect):
                 self._read_notes()
                 return
@@ -97,13 +113,6 @@ class Journal:
         self.state, self.fold, self._tail_bytes = RunState(), None, 0
         self._apply_all(self._vouched(links[::-1], inspect=inspect))
         self._read_notes()
-
-    def _read(self, revision: int) -> Link:
-        """Return the record as it lies there; a missing one counts as damaged."""
-        try:
-            return self._chain.read(revision)
-        except KeyMissing:
-            return Link(revision=revision, digest="", size=0, envelope=None)
 
     def _vouched(self, links: Sequence[Link], *, inspect: bool) -> list[Link]:
         return list(links) if inspect else self._trust.vouch(links)
@@ -116,7 +125,7 @@ class Journal:
         vouched = self._vouched(links[::-1], inspect=inspect)
         if vouched[0].envelope is None:
             return False
-        record = record_of(envelope)
+        record = record_of(envelope, self._schemas)
         if not isinstance(record, Committed) or record.fold is None:
             return False
         fold = record.fold
@@ -127,7 +136,10 @@ class Journal:
             # damaged, or of a release that folds otherwise: the records say it all
             _log.warning("fold at revision %d cannot be read", fold.revision)
             return False
-        between = [self._read(r) for r in range(fold.revision + 1, links[-1].revision)]
+        between = [
+            found_at(self._chain, r)
+            for r in range(fold.revision + 1, links[-1].revision)
+        ]
         self.state = state
         self.fold, self._tail_bytes = fold, 0
         self._apply_all(self._vouched([*between, *links[::-1]], inspect=inspect))
@@ -167,7 +179,7 @@ class Journal:
             self._tell_damage(link.revision)
             self.state.skip(link.revision, digest=link.digest)
         else:
-            record = record_of(envelope)
+            record = record_of(envelope, self._schemas)
             self.state.apply(
                 record,
                 revision=link.revision,
@@ -280,7 +292,7 @@ class Journal:
         revision = self._append(record, self.state.epoch + 1)
         self.was_fenced = False
         for damaged in list(self.state.damaged):
-            found = self._read(damaged).digest
+            found = found_at(self._chain, damaged).digest
             self.append(Quarantined(revision=damaged, found_digest=found))
         return revision
 
@@ -292,6 +304,8 @@ class Journal:
         FencedError
             It is not, or no more.
         """
+        if self.state.moved_to:
+            raise goes_on_elsewhere(self.run_id, self.state.moved_to)
         if self.is_claimant:
             return
         self.was_fenced = True
@@ -321,8 +335,10 @@ class Journal:
                 )
 
     def _append(self, record: Record, epoch: int) -> int:
+        if self.state.moved_to:
+            raise goes_on_elsewhere(self.run_id, self.state.moved_to)
         envelope = Envelope(
-            id=self.run_id,
+            id=self._chain.checkpoint_id,
             run_id=self.run_id,
             revision=self.state.revision + 1,
             kind=record.KIND,
@@ -347,19 +363,19 @@ class Journal:
             The records were written under another key and are not pinned.
         """
         link = self._vouched_at(revision)
-        record = record_of(link.envelope) if link.envelope else None
+        record = record_of(link.envelope, self._schemas) if link.envelope else None
         if link.envelope is None or not isinstance(record, Committed):
             return None
         return Commit(revision=revision, at=link.envelope.updated_at, record=record)
 
     def _vouched_at(self, revision: int) -> Link:
-        link = self._read(revision)
+        link = found_at(self._chain, revision)
         try:
             return self._vouched([link], inspect=self._inspects)[0]
         except NotTrusted:
             # a foreign record counts if what hangs on it, up to the head, is ours
             newest = self._chain.newest() or revision
-            later = [self._read(r) for r in range(revision + 1, newest + 1)]
+            later = [found_at(self._chain, r) for r in range(revision + 1, newest + 1)]
             return self._trust.vouch([link, *later])[0]
 
     def envelopes(self) -> list[Link]:
@@ -367,7 +383,7 @@ class Journal:
         newest = self._chain.newest()
         if newest is None:
             return []
-        return self._trust.vouch([self._read(r) for r in range(newest + 1)])
+        return self._trust.vouch([found_at(self._chain, r) for r in range(newest + 1)])
 
 
 def _sighting(note: bytes, attempt: Attempt) -> Sighting:

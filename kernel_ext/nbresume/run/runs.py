@@ -45,10 +45,14 @@ class Runs:
         key = f"runs/{claimed.run_id}/{claimed.epoch:010d}"
         self._backend.publish(key, canonical(claimed))
 
+    def ids(self) -> set[str]:
+        """Return the id of each run that has a chain."""
+        return {n for n in self._backend.names("journal") if _RUN.fullmatch(n)}
+
     def all(self) -> list[Claimed]:
         """Return the newest claim of each run, newest run first."""
         known = set(self._backend.names("runs"))
-        names = known | {n for n in self._backend.names("journal") if _RUN.fullmatch(n)}
+        names = known | self.ids()
         claims = [c for n in names if (c := self._newest(n, noted=n in known))]
         return sorted(claims, key=lambda c: (c.at, c.run_id), reverse=True)
 

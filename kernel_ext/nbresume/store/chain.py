@@ -31,6 +31,15 @@ class Chain:
         self.checkpoint_id = parse_checkpoint_id(checkpoint_id)
         self._folder = f"journal/{checkpoint_id}"
 
+    def other(self, checkpoint_id: str) -> "Chain":
+        """Return another chain of the same store."""
+        return Chain(self._backend, self._trust, checkpoint_id)
+
+    def copies(self) -> list[str]:
+        """Return the ids of the chains that migrations made of it. One listing."""
+        start = f"{self.checkpoint_id}."
+        return [n for n in self._backend.names("journal") if n.startswith(start)]
+
     def newest(self) -> int | None:
         """Return the newest revision; None if there is none. One listing."""
         found = map(_NAME.fullmatch, self._backend.names(self._folder))
@@ -97,6 +106,27 @@ class Chain:
             revision=signed.revision,
         )
 
+    def keep_damaged(self, source: "Chain", revision: int) -> Link:
+        """Give a damaged record of another chain its place here, with its bytes.
+
+        Here too they are no record: they name the other chain, if they can be read.
+
+        Raises
+        ------
+        ConflictError
+            Something else stands there.
+        """
+        try:
+            data = self._backend.read(source._key(revision))  # noqa: SLF001 - a Chain
+        except KeyMissing:
+            data = b""
+        try:
+            self._backend.create(self._key(revision), data)
+        except KeyTaken as taken:
+            if self._backend.read(self._key(revision)) != data:
+                raise _lost(self.checkpoint_id, revision) from taken
+        return self.read(revision)
+
     def _find(self, revision: int) -> Link | None:
         try:
             return self.read(revision)
@@ -106,14 +136,7 @@ class Chain:
     def _own(self, found: Link, wanted: Envelope, taken: KeyTaken) -> Link:
         if found.envelope is not None and found.envelope.nonce == wanted.nonce:
             return found
-        raise ConflictError(
-            f"revision {wanted.revision} of {wanted.id} was not written",
-            because="another writer's record stands there",
-            remedy="Load what is there, and decide anew.",
-            id=wanted.id,
-            expected=wanted.revision - 1 if wanted.revision else None,
-            found=found.revision,
-        ) from taken
+        raise _lost(wanted.id, wanted.revision) from taken
 
     def _parse(self, data: bytes, revision: int) -> Envelope | None:
         key = self._key(revision)
@@ -128,3 +151,14 @@ class Chain:
 
     def _key(self, revision: int) -> str:
         return f"{self._folder}/{revision:010d}.rec"
+
+
+def _lost(checkpoint_id: str, revision: int) -> ConflictError:
+    return ConflictError(
+        f"revision {revision} of {checkpoint_id} was not written",
+        because="another writer's record stands there",
+        remedy="Load what is there, and decide anew.",
+        id=checkpoint_id,
+        expected=revision - 1 if revision else None,
+        found=revision,
+    )

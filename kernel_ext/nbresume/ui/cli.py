@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from nbresume.compose import data_folder, place_of, settings_from_environment
+from nbresume.compose import data_folder, migrator, place_of, settings_from_environment
 from nbresume.compose.graph import (
     Inspection,
     OpenStore,
@@ -37,6 +37,7 @@ from nbresume.errors import (
 from nbresume.model.displays import Shown
 from nbresume.model.records import EVIDENCE_KINDS, How
 from nbresume.run.history import events
+from nbresume.run.migrate import Wish
 from nbresume.run.ports import World
 from nbresume.run.recovery import Answer, unknown_step
 from nbresume.run.runs import choose_run
@@ -83,13 +84,13 @@ class _Asked:
     run: Inspection
 
 
-def _world(notebook: Path) -> World:
-    path = str(notebook.absolute())
+def _world(notebook: Path | None) -> World:
+    path = str(notebook.absolute()) if notebook else ""
     return World(
         clock=SystemClock(),
         ids=RandomIds(),
         liveness=ProcessLiveness(),
-        notebook=SavedNotebook(path, notebook.name),
+        notebook=SavedNotebook(path, Path(path).name),
         screen=_Terminal(),
         interrupts=_NoInterrupts(),
     )
@@ -233,7 +234,7 @@ def history(notebook: Path, step: str, *, as_json: bool) -> None:
     if asked.run.trusted:
         links = asked.run.journal.envelopes()
     else:
-        links = asked.store.read_chain(asked.run.journal.run_id)
+        links = asked.store.read_run(asked.run.journal.run_id)
     found = events(links, step=step)
     if step and not found:
         raise unknown_step(step, "has no history")
@@ -304,6 +305,33 @@ def runs(folder: Path) -> None:
             os.path.relpath(claimed.claim.notebook) if claimed.claim.notebook else ""
         )
         click.echo(f"{claimed.run_id}  {text.at(claimed.at)}  {where}")
+
+
+@cli.command()
+@click.argument(
+    "folder", type=click.Path(path_type=Path, exists=True), default=Path(".nbresume")
+)
+@click.option("--undo", is_flag=True, help="Go back to the chains before the last one.")
+@click.option("--take-over", is_flag=True, help="Fence kernels that may be alive.")
+@click.option("--because", default="asked for", help="The reason, kept on record.")
+def migrate(folder: Path, because: str, *, undo: bool, take_over: bool) -> None:
+    """Bring the runs of the store in FOLDER into the formats of this release."""
+    store = _store_in(folder)
+    moves = migrator(store, _world(None))
+    wish = Wish(because, take_over=take_over)
+    done = 0
+    for run_id in sorted(store.runs().ids()):
+        act = moves.undo if undo else moves.migrate
+        moved = act(store.chain(run_id), wish)
+        if moved is not None and (undo or moved.changes):
+            done += 1
+            click.echo(text.moved(moved, undone=undo))
+    if not done:
+        click.echo(
+            "nothing was undone: no run goes on in a migrated chain"
+            if undo
+            else "nothing was migrated: every record is of a format of this release"
+        )
 
 
 def main() -> None:

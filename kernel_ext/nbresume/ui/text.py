@@ -11,6 +11,7 @@ from nbresume.model.records import Resolution
 from nbresume.model.states import State
 from nbresume.plan.planner import Verdict, spoken
 from nbresume.run.history import Event
+from nbresume.run.migrate import Moved
 from nbresume.run.verify import Proof, Report
 from nbresume.run.view import RunView, StepView
 
@@ -175,10 +176,9 @@ def html(view: RunView) -> str:
 
 def events_table(found: list[Event]) -> str:
     """Return the audit trail as a text table."""
-    rows = [("rev", "when", "step", "what", "by")]
+    rows = [("rev", "when", "step", "what", "why", "by")]
     rows += [
-        (str(e.revision), at(e.at), e.step, _what(e), e.actor or f"epoch {e.epoch}")
-        for e in found
+        (str(e.revision), at(e.at), e.step, _what(e), e.why, e.actor) for e in found
     ]
     return _columns(rows)
 
@@ -200,6 +200,13 @@ def settled(record: Resolution) -> str:
     return "\n".join(
         [*lines, *(f"  on record: {line}" for line in record.acknowledged)]
     )
+
+
+def moved(run: Moved, *, undone: bool) -> str:
+    """Return what a migration, or its undoing, did with a run."""
+    changes = ", ".join(f"{k} {a} to {b}" for k, (a, b) in run.changes.items())
+    what = f"undone ({changes})" if undone else f"migrated: {changes}"
+    return f"run {run.run_id} is {what}; {run.records} records, chain {run.chain}"
 
 
 def proof(proved: Proof) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from nbresume.capture.outputs import append_stream
 from nbresume.compose import graph
 from nbresume.errors import FencedError, NbresumeError
+from nbresume.model.codec import SCHEMAS
 from nbresume.model.displays import Shown
 from nbresume.model.records import Writer
 from nbresume.model.states import State
@@ -255,6 +256,8 @@ class Lab:
         self.processes: dict[str, bool | None] = {}
         self.ledger: list[str] = []
         """Steps whose body was started, in order."""
+        self.schemas = SCHEMAS
+        """What the release reads that runs in the kernels started from now on."""
         self.tools: dict[str, object] = {}
         """Builtins of the kernels that are started from now on."""
 
@@ -346,7 +349,9 @@ class Kernel:
         self.screen: FakeScreen = self.world.screen
         store = lab.store()
         self.run_id = choose_run(store.runs(), self.world, named=run_id)
-        journal = graph.open_journal(store, self.run_id, self.world)
+        journal = graph.open_journal(
+            store, self.run_id, self.world, schemas=lab.schemas
+        )
         journal.open()
         self.session = graph._join(self.namespace, self.world, store, journal, settings)
         self.last = Outcome("plain")

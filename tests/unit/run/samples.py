@@ -15,6 +15,7 @@ from nbresume.model.records import (
     Intent,
     MadeCurrent,
     ManifestRef,
+    Migration,
     Options,
     Output,
     Quarantined,
@@ -107,7 +108,25 @@ RESOLUTION = Resolution(
 MADE_CURRENT = MadeCurrent(step="a", commit=2, renamed_from="b", actor="someone")
 QUARANTINED = Quarantined(revision=1, found_digest="bad")
 
-RECORDS = [CLAIM, INTENT, COMMITTED, FAILED, RESOLUTION, MADE_CURRENT, QUARANTINED]
+MIGRATION = Migration(
+    chain="run-1.2",
+    revision=8,
+    digest="d8",
+    changes={"nbresume.committed": (1, 2)},
+    actor="ann",
+    because="upgraded",
+)
+
+RECORDS = [
+    CLAIM,
+    INTENT,
+    COMMITTED,
+    FAILED,
+    RESOLUTION,
+    MADE_CURRENT,
+    QUARANTINED,
+    MIGRATION,
+]
 
 
 def changed(record, **fields):

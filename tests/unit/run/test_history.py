@@ -5,7 +5,8 @@ from dataclasses import replace
 import msgspec
 from unit.run.fakes import Lab
 
-from nbresume.model.records import How
+from nbresume.model.codec import payload_of
+from nbresume.model.records import How, Migration
 from nbresume.run.history import events
 from nbresume.run.recovery import Answer
 
@@ -37,29 +38,100 @@ def eventful():
     return lab, k
 
 
-def test_every_record_has_a_sentence():
-    """Who, what, why; in the order in which it happened."""
+def test_every_record_says_who_what_and_why():
+    """In the order in which it happened."""
     _, k = eventful()
     found = events(k.journal.envelopes())
-    texts = [event.text for event in found]
+    told = [(event.text, event.why) for event in found]
 
     assert [event.revision for event in found] == list(range(len(found)))
-    for part in (
-        "pid 100 on host-1 claimed the run",
-        "began: new",
-        "this record is damaged; what it said counts as undecided",
-        "raised ValueError",
-        "interrupted",
-        "settled as retry (policy nbresume run --retry): policy nbresume run --retry",
-        "settled as abandon: no more",
-        "committed as number 2, without g",
-        "commit of revision 2 is current",
-        "commit of revision 2 is current, was a",
-        "took the run over",
-        "revision 2 is quarantined",
+    for text, why in (
+        ("pid 100 on host-1 claimed the run", "the run begins"),
+        ("began", "new"),
+        (
+            "this record is damaged; what it said counts as undecided",
+            "its bytes are not those that were written",
+        ),
+        ("failed", "it raised ValueError"),
+        ("was interrupted", "Ctrl-C"),
+        (
+            "settled as retry",
+            "policy nbresume run --retry (policy nbresume run --retry)",
+        ),
+        ("settled as abandon", "no more"),
+        ("committed as number 2, without g", "its body ended"),
+        ("commit of revision 2 is current", "its key is as it was"),
+        ("commit of revision 2 is current, was a", "it was renamed"),
+        ("pid 103 on host-1 took the run over", "a person chose to, from pid"),
+        (
+            "revision 2 is quarantined",
+            "its bytes are not those that were written",
+        ),
     ):
-        assert any(part in text for text in texts), part
-    assert any(", repeats attempt " in text for text in texts)
+        assert any(text == t and w.startswith(why) for t, w in told), (text, told)
+    assert any(", repeats attempt " in why for _, why in told)
+    assert [e.kind for e in found if not (e.actor and e.why and e.at)] == ["damaged"]
+
+
+def test_an_attempt_is_its_claimants():
+    """Records of a kernel name nobody: the claim of their epoch does."""
+    lab = Lab(a="%%step a\nx = 1", b="%%step b\ny = 1")
+    k = lab.kernel()
+    k.world.liveness.name = "ann"
+    k.go("a")
+    k = k.restart()
+    k.world.liveness.name = "bob"
+    k.go("b")
+
+    by = {(e.step, e.kind.partition(".")[2]): e.actor for e in k_events(k)}
+
+    assert by == {
+        ("", "claim"): "bob",
+        ("a", "intent"): "ann",
+        ("a", "committed"): "ann",
+        ("b", "intent"): "bob",
+        ("b", "committed"): "bob",
+    }
+
+
+def k_events(k):
+    """Return the events of a kernel's run."""
+    return events(k.journal.envelopes())
+
+
+def test_a_migration_says_where_the_run_goes_on():
+    """And so does the record by which it is undone."""
+    _, k = eventful()
+    link = k.journal.envelopes()[0]
+    records = [
+        Migration(
+            chain="r.2",
+            changes={"nbresume.committed": (1, 2)},
+            actor="ann",
+            because="upgraded",
+        ),
+        Migration(chain="r", actor="ann", because="too early"),
+        Migration(chain="", actor="ann", because="too early"),
+    ]
+    links = [
+        replace(
+            link,
+            envelope=msgspec.structs.replace(
+                link.envelope, kind=record.KIND, payload=payload_of(record)
+            ),
+        )
+        for record in records
+    ]
+
+    assert [(e.text, e.why, e.actor) for e in events(links)] == [
+        (
+            "the run goes on in chain r.2: nbresume.committed 1 to 2",
+            "upgraded",
+            "ann",
+        ),
+        ("the run goes on in chain r", "too early", "ann"),
+        ("the run goes on in this chain again", "too early", "ann"),
+    ]
 
 
 def test_the_events_of_one_step_are_chosen():
@@ -81,4 +153,7 @@ def test_a_record_of_an_unknown_format_is_listed():
 
     found = events([replace(link, envelope=e) for e in (newer, other)])
 
-    assert [event.text for event in found] == ["a record of an unknown format"] * 2
+    assert [event.text for event in found] == [
+        "a record of an unknown format: nbresume.claim version 9, by nbresume 0.1.0",
+        "a record of an unknown format: nbresume.claim version 1, by nbresume 0.1.0",
+    ]
