@@ -176,6 +176,22 @@ def test_its_decisions_are_read(copy):
     assert copy.files() == before
 
 
+def test_its_numbers_are_read(copy):
+    """As JSON, and as a scraper reads them; of a newer run one number is left."""
+    as_json = copy.type("metrics", "--json", "main.ipynb")
+    as_text = copy.type("metrics", "main.ipynb")
+    append(copy, schema_version=99)
+    newer = copy.type("metrics", "main.ipynb")
+
+    found = json.loads(as_json.stdout)
+    assert (found["ambiguous_recoveries"], found["ambiguous"]) == (1, 0)
+    assert found["resume_age_s"] > 0
+    assert f'nbresume_commits_total{{run="{RUN}"' in as_text.stdout
+    assert newer.returncode == 2
+    assert newer.stdout.splitlines()[-1].startswith("nbresume_schema_mismatches_total")
+    assert newer.stdout.splitlines()[-1].endswith(" 1.0")
+
+
 def test_its_payloads_are_read(copy):
     """Every digest holds; what was damaged then is named."""
     before = copy.files()

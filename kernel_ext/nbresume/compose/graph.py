@@ -257,6 +257,7 @@ class Inspection:
             self.world,
             run_id=self.journal.run_id,
             alive=self.claims.is_alive(),
+            counts=self.journal.counts,
             trusted=self.trusted,
         )
 

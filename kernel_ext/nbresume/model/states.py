@@ -222,6 +222,8 @@ class RunState(_Folded, kw_only=True):
     """Name → module or import that plain cells bound to it."""
     next_object: int = 0
     usage: Usage = Usage()
+    settled: int = 0
+    """So many attempts were in doubt, and somebody or a policy settled them."""
     damaged: list[int] = []
     """Revisions that could not be read and are not quarantined yet."""
     quarantined: list[int] = []
@@ -337,6 +339,7 @@ class RunState(_Folded, kw_only=True):
         attempt = history.attempt
         if attempt is None or attempt.intent.attempt != record.attempt:
             return
+        self.settled += attempt.resolution is None
         attempt.resolution = record
         if record.how is How.EVIDENCE:
             made = committed_by_evidence(

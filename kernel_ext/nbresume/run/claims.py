@@ -102,8 +102,7 @@ class Claims:
                 f"this kernel takes the run over from another kernel "
                 f"(pid {former.writer.pid} on {former.writer.host})"
             )
-        workflow = self._world.notebook.workflow
-        for told in differences(self._journal.state, order, workflow=workflow):
+        for told in differences(self._journal.state, order, self._world):
             self._world.screen.say(told)
         try:
             self._journal.claim(self._claim(order, take_over=take_over))

@@ -9,6 +9,7 @@ from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
 from nbresume.model.records import Claim
 from nbresume.model.states import RunState
+from nbresume.run.ports import World
 from nbresume.run.position import Order
 
 
@@ -19,8 +20,11 @@ def definition_digest(order: Order) -> str:
     )
 
 
-def differences(state: RunState, order: Order, *, workflow: str) -> list[str]:
+def differences(state: RunState, order: Order, world: World) -> list[str]:
     """Return one sentence for each way in which the notebook is not as it was.
+
+    None if this process holds the claim: the notebook is being written then, and
+    nothing is being recovered.
 
     Parameters
     ----------
@@ -29,14 +33,14 @@ def differences(state: RunState, order: Order, *, workflow: str) -> list[str]:
         by their intents.
     order
         The notebook as it stands now.
-    workflow
-        The notebook's name now.
+    world
+        Tells the notebook's name now, and who "I" am.
     """
     claim = state.claim
-    if claim is None:
+    if claim is None or claim.writer.nonce == world.liveness.me().nonce:
         return []
     told = []
-    if claim.workflow != workflow:
+    if claim.workflow != world.notebook.workflow:
         told.append(f"the last claim was of the workflow {claim.workflow}")
     # without the notebook's file the order is that of the records: nothing to compare
     if order.knows_plain and definition_digest(order) != claim.definition_digest:

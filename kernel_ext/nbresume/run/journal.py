@@ -8,7 +8,7 @@ somebody decided something, which is applied before the next try.
 import logging
 from collections.abc import Iterable, Sequence
 
-from nbresume.errors import ConflictError, Damaged, FencedError, NotTrusted
+from nbresume.errors import ConflictError, Damaged, FencedError, NotTrusted, SchemaError
 from nbresume.model.codec import (
     SCHEMAS,
     Schemas,
@@ -26,9 +26,11 @@ from nbresume.model.records import (
     Quarantined,
     Record,
     Resolution,
+    RunRecord,
     Sighting,
 )
 from nbresume.model.states import Attempt, Commit, Outcome, RunState
+from nbresume.run.metrics import Counts
 from nbresume.run.moves import chain_in_use, found_at, goes_on_elsewhere
 from nbresume.run.ports import World
 from nbresume.store.chain import Chain
@@ -61,6 +63,7 @@ class Journal:
         self.objects = objects
         self.state = RunState()
         self.fold: FoldRef | None = None
+        self.counts = Counts()
         self.was_fenced = False
         """An append of this process was refused: it goes on only by a take-over."""
         self._chain = chain
@@ -102,6 +105,13 @@ class Journal:
         self._chain, newest = chain_in_use(
             self._chain, None if inspect else self._trust
         )
+        self._open(newest, inspect=inspect)
+        commits = [c for h in self.state.steps.values() if (c := h.commit())]
+        if commits:
+            away = self._world.clock.now() - max(commit.at for commit in commits)
+            self.counts.resume_age_s = away.total_seconds()
+
+    def _open(self, newest: int | None, *, inspect: bool) -> None:
         links: list[Link] = []
         revision = -1 if newest is None else newest
         while revision >= 0:
@@ -179,7 +189,7 @@ class Journal:
             self._tell_damage(link.revision)
             self.state.skip(link.revision, digest=link.digest)
         else:
-            record = record_of(envelope, self._schemas)
+            record = self._record(envelope)
             self.state.apply(
                 record,
                 revision=link.revision,
@@ -192,6 +202,13 @@ class Journal:
             if isinstance(record, MadeCurrent):
                 self._recall(record)
         self._tail_bytes += link.size
+
+    def _record(self, envelope: Envelope) -> RunRecord:
+        try:
+            return record_of(envelope, self._schemas)
+        except SchemaError:
+            self.counts.schema_mismatches += 1
+            raise
 
     def _recall(self, record: MadeCurrent) -> None:
         """Put a commit that counts again back into the state if it was trimmed."""
@@ -350,7 +367,11 @@ class Journal:
             prev=self.state.digest,
             writer=self._product,
         )
-        link = self._chain.append(envelope)
+        try:
+            link = self._chain.append(envelope)
+        except ConflictError:
+            self.counts.revision_conflicts += 1
+            raise
         self._apply(link)
         return link.revision
 

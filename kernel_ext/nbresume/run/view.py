@@ -18,6 +18,7 @@ from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
 from nbresume.run.definition import differences
 from nbresume.run.doubt import settle, word_would_settle
+from nbresume.run.metrics import Counts, Metrics, metrics_of
 from nbresume.run.ports import World
 from nbresume.run.position import Order, Positions, Wanted
 from nbresume.run.recovery import Recovery
@@ -93,6 +94,7 @@ class RunView(_View, frozen=True, kw_only=True):
     steps: list[StepView]
     claim: ClaimView | None
     usage: Usage
+    metrics: Metrics
     damaged: list[int]
     """Revisions that cannot be read."""
 
@@ -119,6 +121,7 @@ def view_run(
     *,
     run_id: str,
     alive: bool | None,
+    counts: Counts,
     trusted: bool = True,
 ) -> RunView:
     """Return what people see of a run.
@@ -133,10 +136,13 @@ def view_run(
         Id of the run.
     alive
         Whether the claimant's process runs.
+    counts
+        What this process met while it read and wrote the run.
     trusted
         False: the records were not vouched for; nothing of the run may be loaded.
     """
     steps = _views(state, order, recovery)
+    in_doubt = sum(step.state is State.AMBIGUOUS for step in steps)
     resume = next((s for s in steps if s.place >= 0 and not _holds(s)), None)
     claim = state.claim
     return RunView(
@@ -146,7 +152,7 @@ def view_run(
         notebook=claim.notebook if claim else world.notebook.path,
         order=order.source,
         trusted=trusted,
-        differs=_differs(state, order, world),
+        differs=differences(state, order, world),
         headline=_headline(steps, resume),
         resume_from=resume.name if resume else "",
         resume_cell=resume.cell_id if resume else "",
@@ -154,15 +160,9 @@ def view_run(
         steps=steps,
         claim=_claim_view(state, world, alive=alive),
         usage=state.usage,
+        metrics=metrics_of(state, counts, in_doubt=in_doubt),
         damaged=[*state.quarantined, *state.damaged],
     )
-
-
-def _differs(state: RunState, order: Order, world: World) -> list[str]:
-    claim = state.claim
-    if claim is not None and claim.writer.nonce == world.liveness.me().nonce:
-        return []  # the notebook is being written: nothing is being recovered
-    return differences(state, order, workflow=world.notebook.workflow)
 
 
 def _claim_view(

@@ -32,6 +32,7 @@ from nbresume.errors import (
     NotCommitted,
     NotTrusted,
     RefusedError,
+    SchemaError,
     UsageError,
 )
 from nbresume.model.displays import Shown
@@ -222,6 +223,26 @@ def plan(notebook: Path, *, as_json: bool) -> None:
     view = _ask(notebook).run.view()
     told = text.in_terminal(text.plan(view), str(notebook))
     click.echo(view.to_json().decode() if as_json else told)
+
+
+@cli.command()
+@_NOTEBOOK
+@_JSON
+def metrics(notebook: Path, *, as_json: bool) -> None:
+    """Print the numbers of NOTEBOOK's run in the text format of Prometheus."""
+    # a tenth of a second that `status` need not pay
+    from nbresume.ui import prometheus  # noqa: PLC0415
+
+    try:
+        view = _ask(notebook).run.view()
+    except SchemaError:
+        if not as_json:
+            click.echo(prometheus.unreadable(notebook.name), nl=False)
+        raise
+    if as_json:
+        click.echo(text.metrics_json(view))
+    else:
+        click.echo(prometheus.exposed(view), nl=False)
 
 
 @cli.command()

@@ -202,6 +202,11 @@ def settled(record: Resolution) -> str:
     )
 
 
+def metrics_json(view: RunView) -> str:
+    """Return the numbers of a run as JSON."""
+    return msgspec.json.encode(view.metrics, order="sorted").decode()
+
+
 def moved(run: Moved, *, undone: bool) -> str:
     """Return what a migration, or its undoing, did with a run."""
     changes = ", ".join(f"{k} {a} to {b}" for k, (a, b) in run.changes.items())

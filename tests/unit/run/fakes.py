@@ -488,6 +488,7 @@ class Kernel:
             self.world,
             run_id=self.run_id,
             alive=self.parts.claims.is_alive(),
+            counts=self.journal.counts,
         )
 
     def step(self, name: str) -> StepView:

@@ -25,8 +25,11 @@ def as_text(value: object) -> str:
 def golden(view: RunView) -> str:
     """Return a view as it is kept: sizes vary with the Python that pickled."""
     found = json.loads(view.to_json())
-    for holder, size in [(found["usage"], "bytes")] + [
-        (step, "payload_bytes") for step in found["steps"]
+    for holder, size in [
+        (found["usage"], "bytes"),
+        (found["metrics"], "checkpoint_bytes"),
+        (found["metrics"], "written_bytes"),
+        *((step, "payload_bytes") for step in found["steps"]),
     ]:
         holder[size] = min(holder[size], SIZE)
     return as_text(found)

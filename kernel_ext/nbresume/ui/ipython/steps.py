@@ -41,6 +41,7 @@ class Face:
             session.parts.world,
             run_id=session.journal.run_id,
             alive=session.parts.claims.is_alive(),
+            counts=session.journal.counts,
         )
 
     def say(self, line: str) -> None:
