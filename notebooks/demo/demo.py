@@ -132,7 +132,7 @@ def audit_lines(workspace: Workspace) -> list[str]:
     answer = ask(workspace, "history")
     return [
         f"{event['revision']:>3}  {event['at'][11:19]}  {event['step']:<10}  "
-        f"{event['text']}"
+        f"{event['text']} ({event['why']})"
         for event in answer
     ]
 
