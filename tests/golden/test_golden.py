@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import make_store
@@ -23,7 +23,8 @@ from unit.run.fakes import KEY, Lab
 from unit.run.later import LATER
 
 from nbresume.compose import migrator
-from nbresume.errors import SchemaError
+from nbresume.compose.system import ProcessLiveness
+from nbresume.errors import SchemaError, TakenRun
 from nbresume.migrations.route import UPGRADES
 from nbresume.model.codec import SCHEMAS, payload_of
 from nbresume.model.records import Quarantined
@@ -323,6 +324,32 @@ def test_it_is_migrated_and_back(copy):
     assert k["total"] == 16
     assert before.items() <= copy.files().items()
     assert moved.records > 50
+
+
+@pytest.mark.kernel
+def test_a_running_kernel_is_fenced(copy):
+    """Migrated under its feet, it starts no body, and writes nothing for ever."""
+    step = "%%step n\nopen('ran', 'w').close()"
+    with Kernel(copy.folder, env=copy.env | {"NBRESUME_RUN": DAMAGED}) as kernel:
+        kernel.ok(LOAD, "load")
+        kernel.ok("%steps resume --take-over")
+        kernel.ok("%%step first\nw = 1", "first")
+        lab = copy.lab()
+        world = replace(lab.world(), liveness=ProcessLiveness())
+        moves = migrator(lab.store(), world, formats=LATER)
+        with pytest.raises(TakenRun):
+            moves.migrate(lab.store().chain(DAMAGED), Wish("a test"))
+        moves.migrate(lab.store().chain(DAMAGED), Wish("a test", take_over=True))
+        before = copy.files()
+        refused = kernel.run(step, "n")
+        again = kernel.run("%steps resume --take-over")
+        value = kernel.evaluate("w")
+
+    assert "was migrated and goes on in chain" in refused.text
+    assert "was migrated and goes on in chain" in again.text
+    assert not (copy.folder / "ran").exists()
+    assert value == "1"
+    assert copy.files() == before
 
 
 def test_this_release_has_nothing_to_migrate(copy):

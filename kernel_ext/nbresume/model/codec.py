@@ -68,11 +68,6 @@ def payload_of(record: Record) -> dict[str, Any]:
     return payload
 
 
-def is_known(envelope: Envelope, schemas: Schemas = SCHEMAS) -> bool:
-    """Say whether the kind and schema version of a record can be read."""
-    return envelope.schema_version in schemas.get(envelope.kind, {})
-
-
 def record_of(envelope: Envelope, schemas: Schemas = SCHEMAS) -> RunRecord:
     """Return the record that an envelope of a run's chain holds.
 

@@ -90,10 +90,13 @@ class Claims:
         ------
         TakenRun
             Another kernel holds the run and runs a step, or cannot be asked.
+        FencedError
+            The run was migrated and goes on in another chain.
         """
         offer = self.offer()
         if offer is Offer.MINE:
             return
+        self._journal.check_open()
         if offer in (Offer.BUSY, Offer.UNKNOWN, Offer.FENCED) and not take_over:
             raise self._taken(offer)
         former = self._journal.state.claim

@@ -4,6 +4,7 @@ The rule: what a record does not say itself follows from the records before it: 
 writer of an attempt is the one who made the claim of its epoch.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -49,10 +50,28 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 _DAMAGED = "its bytes are not those that were written"
 
 
-def events(links: list[Link], *, step: str = "") -> list[Event]:
-    """Return the events of a chain, oldest first; only of one step if it is named."""
+def events(
+    links: list[Link], *, closings: Sequence[Link] = (), step: str = ""
+) -> list[Event]:
+    """Return the events of a run, oldest first.
+
+    Parameters
+    ----------
+    links
+        The chain in which it goes on.
+    closings
+        The records by which it left its former chains: each stands behind the last
+        record that was taken along.
+    step
+        Only what names this step.
+    """
     claims: dict[int, Claim] = {}
-    found = [_event(link, claims) for link in links]
+    following = {link.revision: link for link in closings}
+    found = []
+    for link in links:
+        found.append(_event(link, claims))
+        if (closing := following.get(link.revision + 1)) is not None:
+            found.append(_event(closing, claims))
     return [event for event in found if not step or event.step == step]
 
 

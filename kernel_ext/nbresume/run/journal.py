@@ -31,7 +31,12 @@ from nbresume.model.records import (
 )
 from nbresume.model.states import Attempt, Commit, Outcome, RunState
 from nbresume.run.metrics import Counts
-from nbresume.run.moves import chain_in_use, found_at, goes_on_elsewhere
+from nbresume.run.moves import (
+    chain_in_use,
+    closing_records,
+    found_at,
+    goes_on_elsewhere,
+)
 from nbresume.run.ports import World
 from nbresume.store.chain import Chain
 from nbresume.store.objects import Objects
@@ -66,6 +71,7 @@ class Journal:
         self.counts = Counts()
         self.was_fenced = False
         """An append of this process was refused: it goes on only by a take-over."""
+        self._first = chain
         self._chain = chain
         self._trust = trust
         self._seen = seen
@@ -321,8 +327,7 @@ class Journal:
         FencedError
             It is not, or no more.
         """
-        if self.state.moved_to:
-            raise goes_on_elsewhere(self.run_id, self.state.moved_to)
+        self.check_open()
         if self.is_claimant:
             return
         self.was_fenced = True
@@ -334,6 +339,17 @@ class Journal:
             remedy="To go on here, type: %steps resume --take-over",
             run_id=self.run_id,
         )
+
+    def check_open(self) -> None:
+        """Pass if records may be appended to this chain.
+
+        Raises
+        ------
+        FencedError
+            The run was migrated and goes on in another one.
+        """
+        if self.state.moved_to:
+            raise goes_on_elsewhere(self.run_id, self.state.moved_to)
 
     def _check_attempt(self, attempt: str, before: int) -> None:
         if not attempt:
@@ -352,8 +368,7 @@ class Journal:
                 )
 
     def _append(self, record: Record, epoch: int) -> int:
-        if self.state.moved_to:
-            raise goes_on_elsewhere(self.run_id, self.state.moved_to)
+        self.check_open()
         envelope = Envelope(
             id=self._chain.checkpoint_id,
             run_id=self.run_id,
@@ -398,6 +413,10 @@ class Journal:
             newest = self._chain.newest() or revision
             later = [found_at(self._chain, r) for r in range(revision + 1, newest + 1)]
             return self._trust.vouch([link, *later])[0]
+
+    def closing_records(self) -> list[Link]:
+        """Return the records by which migrations left the run's former chains."""
+        return closing_records(self._first, self._trust)
 
     def envelopes(self) -> list[Link]:
         """Return the whole chain from revision 0, vouched for."""

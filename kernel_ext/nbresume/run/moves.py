@@ -68,6 +68,21 @@ def chains_of(
         chain = chain.other(following)
 
 
+def closing_records(chain: Chain, trust: Trust | None) -> list[Link]:
+    """Return the records by which a run left its former chains, oldest first.
+
+    Raises
+    ------
+    NotTrusted, Damaged
+        As for `chain_in_use`.
+    """
+    return [
+        found_at(left, newest)
+        for left, newest, following in chains_of(chain, trust)
+        if following and newest is not None
+    ]
+
+
 def find_migration(
     chain: Chain, newest: int | None, trust: Trust | None
 ) -> Migration | None:

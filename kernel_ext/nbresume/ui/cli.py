@@ -39,6 +39,7 @@ from nbresume.model.displays import Shown
 from nbresume.model.records import EVIDENCE_KINDS, How
 from nbresume.run.history import events
 from nbresume.run.migrate import Wish
+from nbresume.run.moves import closing_records
 from nbresume.run.ports import World
 from nbresume.run.recovery import Answer, unknown_step
 from nbresume.run.runs import choose_run
@@ -252,11 +253,13 @@ def metrics(notebook: Path, *, as_json: bool) -> None:
 def history(notebook: Path, step: str, *, as_json: bool) -> None:
     """Show who did what, when and why: the audit trail of NOTEBOOK's run."""
     asked = _ask(notebook)
+    journal, store = asked.run.journal, asked.store
     if asked.run.trusted:
-        links = asked.run.journal.envelopes()
+        links, closings = journal.envelopes(), journal.closing_records()
     else:
-        links = asked.store.read_run(asked.run.journal.run_id)
-    found = events(links, step=step)
+        links = store.read_run(journal.run_id)
+        closings = closing_records(store.chain(journal.run_id), None)
+    found = events(links, closings=closings, step=step)
     if step and not found:
         raise unknown_step(step, "has no history")
     click.echo(text.events_json(found) if as_json else text.events_table(found))

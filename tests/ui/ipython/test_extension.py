@@ -49,6 +49,25 @@ def test_reloading_goes_on_with_the_run(shell):
     assert shell.kinds().count("committed") == 2
 
 
+def test_a_notebook_with_other_steps_is_told(bare):
+    """When it is loaded, in the table, and when the run is claimed; then no more."""
+    bare.save("%load_ext nbresume", A)
+    bare.load()
+    assert bare.run(A, "c1").ok
+    bare.save("%load_ext nbresume", A, B)
+    told = "the steps are not those of the last claim: added b"
+
+    loaded = fresh(bare)
+    table = bare.run("%steps", "v")
+    claimed = bare.run(B, "c2")
+    after = bare.run("%steps", "v")
+
+    assert told in loaded.text
+    assert told in table.text
+    assert told in claimed.text
+    assert told not in after.text
+
+
 def test_unloading_takes_everything_out(shell):
     """After `%unload_ext` cells are plain again, and loading works again."""
     assert shell.run(A, "c1").ok

@@ -18,6 +18,7 @@ from nbresume.errors import (
 from nbresume.model.codec import SCHEMAS
 from nbresume.model.records import How
 from nbresume.model.states import State
+from nbresume.run.history import events
 from nbresume.run.migrate import CURRENT, Wish
 from nbresume.run.recovery import Answer
 from nbresume.store.trust import Trust
@@ -119,6 +120,23 @@ def test_it_goes_on_with_records_of_its_own():
     assert (newest.id, newest.run_id) == (f"{run_id}.2", run_id)
     assert {k: v for k, v in journal(lab).items() if f"/{run_id}/" in k} == old
     assert later(lab).journal.state.steps["a"].rerun is not None
+
+
+def test_the_audit_trail_tells_of_the_migration():
+    """Between what was taken along and what came after; nothing is told twice."""
+    lab, run_id = written()
+    migrate(lab, run_id)
+    k = later(lab)
+    k.parts.claims.ensure(k.session.order())
+
+    found = events(k.journal.envelopes(), closings=k.journal.closing_records())
+
+    claimed, moved, again = found[-3:]
+    assert (claimed.kind, again.kind) == ("nbresume.claim", "nbresume.claim")
+    assert f"goes on in chain {run_id}.2: nbresume." in moved.text
+    assert (moved.why, moved.actor) == ("a new release", "someone")
+    assert [e.kind for e in found].count("nbresume.migration") == 1
+    assert [e.revision for e in found[:-2]] == list(range(len(found) - 2))
 
 
 def test_no_record_is_replaced():

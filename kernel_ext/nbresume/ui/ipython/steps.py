@@ -12,7 +12,7 @@ import click
 from nbresume.compose.graph import Session, names_set_by, open_session
 from nbresume.errors import UsageError
 from nbresume.model.records import EVIDENCE_KINDS, How
-from nbresume.run.history import events
+from nbresume.run.history import Event, events
 from nbresume.run.recovery import Answer, unknown_step
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.verify import prove, verify
@@ -162,10 +162,16 @@ def _rename(face: Face, old: str, new: str) -> None:
 @_face
 def _history(face: Face, name: str, *, as_json: bool) -> None:
     """Show what happened, when, by whom and why."""
-    found = events(face.session.journal.envelopes(), step=name)
+    found = _events(face.session, step=name)
     if name and not found:
         raise unknown_step(name, "has no history")
     click.echo(text.events_json(found) if as_json else text.events_table(found))
+
+
+def _events(session: Session, *, step: str = "") -> list[Event]:
+    journal = session.journal
+    closings = journal.closing_records()
+    return events(journal.envelopes(), closings=closings, step=step)
 
 
 @steps.command("verify", add_help_option=False)
@@ -217,7 +223,7 @@ def panel_of(session: Session) -> Panel:
         {
             "Restore": restore,
             "Plan": lambda: text.plan(face.view()),
-            "History": lambda: text.events_table(events(session.journal.envelopes())),
+            "History": lambda: text.events_table(_events(session)),
             "Verify": lambda: text.report(verify(session.journal)),
         },
         on_main=_on_main(),
