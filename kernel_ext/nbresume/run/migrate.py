@@ -94,6 +94,8 @@ class Migrator:
             A kernel that may be alive holds the run.
         ConflictError
             Somebody appended to the run meanwhile.
+        Damaged
+            No claim can be read, or the copy is not what was written.
         """
         run_id = chain.checkpoint_id
         old, newest = chain_in_use(chain, self._trust)
@@ -284,7 +286,7 @@ class Migrator:
         state = RunState()
         for link, source in zip(found, links, strict=True):
             if (link.envelope is None) is not (source.envelope is None):
-                raise _moved_meanwhile(copy)
+                raise _unlike(copy, link.revision)
             if link.envelope is None:
                 state.skip(link.revision, digest=link.digest)
                 continue
@@ -336,6 +338,17 @@ def _without_fold(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
     if kind != Committed.KIND:
         return payload
     return {name: value for name, value in payload.items() if name != "fold"}
+
+
+def _unlike(copy: Chain, revision: int) -> Damaged:
+    return Damaged(
+        f"chain {copy.checkpoint_id} is not used",
+        because=f"its revision {revision} is not what was written to it a moment ago; "
+        "the run is where it was",
+        remedy="Check the disk, then type the command again.",
+        id=copy.checkpoint_id,
+        revision=revision,
+    )
 
 
 def _moved_meanwhile(chain: Chain) -> ConflictError:

@@ -11,6 +11,7 @@ from unit.run.samples import (
     FAILED,
     INTENT,
     MADE_CURRENT,
+    MIGRATION,
     QUARANTINED,
     RECORDS,
     REF,
@@ -310,6 +311,23 @@ def test_a_quarantined_record_is_no_longer_damaged():
     state.apply(QUARANTINED, revision=2, digest="d2", epoch=1, at=AT)
 
     assert (state.damaged, state.quarantined) == ([], [1])
+
+
+def test_a_migrated_run_goes_on_elsewhere_until_that_is_undone():
+    """Which chain it is stands in the newest migration."""
+    back = changed(MIGRATION, chain="")
+
+    assert folded(CLAIM).moved_to == ""
+    assert folded(CLAIM, MIGRATION).moved_to == MIGRATION.chain
+    assert folded(CLAIM, MIGRATION, back).moved_to == ""
+
+
+def test_each_attempt_is_settled_once():
+    """A second resolution of the same attempt is no second recovery."""
+    other = changed(RESOLUTION, attempt="another")
+
+    assert folded(INTENT, other).settled == 0
+    assert folded(INTENT, RESOLUTION, RESOLUTION).settled == 1
 
 
 def test_usage_never_decreases():

@@ -384,6 +384,27 @@ def test_a_damaged_record_keeps_its_place(how):
     assert k.state("a") is State.INTERRUPTED
 
 
+def test_a_copy_that_the_disk_did_not_keep_is_not_used():
+    """It is read back before the switch: the planted fault changes one byte of it."""
+    lab, run_id = written()
+    before = told(earlier(lab).journal.state)
+    create = lab.backend.create
+
+    def create_badly(key, data):
+        create(key, data)
+        if key == f"journal/{run_id}.2/{3:010d}.rec":
+            lab.backend.files[key] = data.replace(b"nbresume", b"nbresumf")
+
+    lab.backend.create = create_badly
+    with pytest.raises(Damaged, match="revision 3 is not what was written"):
+        migrate(lab, run_id)
+    assert told(earlier(lab).journal.state) == before
+
+    lab.backend.create = create
+    assert migrate(lab, run_id).chain == f"{run_id}.3"
+    assert told(later(lab).journal.state) == before
+
+
 def test_a_migration_record_that_is_damaged_is_not_passed_over():
     """Going on in the old chain would forget what was committed in the new one."""
     lab, run_id = written()
