@@ -70,7 +70,10 @@ CHANGE = {
     type: ("{a}.own = {b}", "{a}.shared = [{b}]", "{n} = {a}({b})"),
     types.FunctionType: ("{a}.note = {b}", "{a}.__defaults__ = ({b},)"),
     "writer": ("{a}({b})",),
-    "instance": ("{a}.x = {b}", "{a}.x = [{a}]", "{n} = {a}.x"),
+    "instance": (
+        *("{a}.x = {b}", "{a}.x = [{a}]", "{n} = {a}.x"),
+        "{n} = vars({a}) if hasattr({a}, '__dict__') else [{i}]",
+    ),
     "ndarray": (
         *("{a}[:1] = {i}", "{n} = {a}[1:]", "{n} = {a}[::-1]", "{n} = {a}[:]"),
         *("{a} += 1", "{n} = {a}.reshape(1, -1).T", "{n} = {a}[::2]"),
@@ -268,6 +271,10 @@ def portrait(namespace):
     return digests, rows, drawn.edges()
 
 
+def _is_text(name):
+    return isinstance(name, str)
+
+
 class _Portrait:
     def __init__(self):
         self._numbers, self._objects, self._arrays = {}, [], []
@@ -321,9 +328,10 @@ class _Portrait:
             type(value)
         ):
             return []
-        names = sorted({*getattr(value, "__dict__", {}), "x"})
+        names = sorted({*filter(_is_text, getattr(value, "__dict__", {})), "x"})
         kept = [(n, self.number(getattr(value, n))) for n in names if hasattr(value, n)]
-        return [self.number(type(value)), *kept]
+        attributes = getattr(value, "__dict__", None)
+        return [self.number(type(value)), self.number(attributes), *kept]
 
     def _memory(self, array):
         """Return which earlier array shares memory, and where this one begins in it."""

@@ -419,7 +419,7 @@ def test_a_person_who_saw_the_traceback_runs_it_again_on_record():
     assert lab.records(k.run_id)[-4:] == ["failed", "resolution", "intent", "committed"]
     trail = [e for e in events(k.journal.envelopes()) if e.kind.endswith("resolution")]
     assert trail[0].actor == "someone"
-    assert "could see how it ended" in trail[0].text
+    assert "could see how it ended" in trail[0].why
 
 
 def test_a_body_that_ran_and_is_not_committed_runs_again_on_record():
@@ -480,7 +480,7 @@ def test_an_interrupted_body_absorbs_what_was_seen():
     k.go()
     trail = [event.text for event in events(k.journal.envelopes())]
 
-    assert trail[-1] == f"interrupted ({SEEN})"
+    assert trail[-1] == f"was interrupted ({SEEN})"
 
 
 # -- committed -------------------------------------------------------------------
