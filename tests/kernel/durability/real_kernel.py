@@ -250,7 +250,10 @@ def plant(folder: Path, source: str) -> dict[str, str]:
     """Write a startup file for kernels; return the environment that has it run."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "sitecustomize.py").write_text(source)
-    return {"PYTHONPATH": str(folder)}
+    # what this process imports from comes after it
+    others = os.environ.get("PYTHONPATH")
+    path = [str(folder), *([others] if others else [])]
+    return {"PYTHONPATH": os.pathsep.join(path)}
 
 
 def hashes(folder: Path) -> dict[str, str]:
