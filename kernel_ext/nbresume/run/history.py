@@ -6,9 +6,13 @@ import msgspec
 
 from nbresume.errors import Damaged, SchemaError
 from nbresume.model.codec import record_of
+from nbresume.model.effects import reference_of
 from nbresume.model.records import (
     Claim,
     Committed,
+    EffectDone,
+    EffectOpened,
+    Ended,
     Failed,
     Intent,
     MadeCurrent,
@@ -82,18 +86,44 @@ def _text(record: RunRecord) -> str:
         case Intent():
             again = f", repeats attempt {record.recovers}" if record.recovers else ""
             return f"began: {record.reason}{again}"
-        case Committed():
-            lost = f", without {', '.join(record.not_kept)}" if record.not_kept else ""
-            return f"committed as number {record.commit_number}{lost}"
-        case Failed():
-            return (
-                "interrupted" if record.interrupted else f"raised {record.error_type}"
-            )
+        case EffectOpened() | EffectDone():
+            return _effect(record)
+        case Committed() | Failed():
+            return _outcome(record)
         case Resolution():
-            policy = f" (policy {record.policy})" if record.policy else ""
-            return f"settled as {record.how}{policy}: {record.because}"
+            return _resolution(record)
         case MadeCurrent():
             renamed = f", was {record.renamed_from}" if record.renamed_from else ""
             return f"commit of revision {record.commit} is current{renamed}"
         case Quarantined():
             return f"revision {record.revision} is quarantined"
+
+
+def _outcome(record: Committed | Failed) -> str:
+    if isinstance(record, Failed):
+        return "interrupted" if record.interrupted else f"raised {record.error_type}"
+    lost = f", without {', '.join(record.not_kept)}" if record.not_kept else ""
+    return f"committed as number {record.commit_number}{lost}"
+
+
+def _resolution(record: Resolution) -> str:
+    policy = f" (policy {record.policy})" if record.policy else ""
+    about = f"effect {record.effect!r} " if record.effect else ""
+    again = f", again: {', '.join(record.again)}" if record.again else ""
+    return f"{about}settled as {record.how}{policy}: {record.because}{again}"
+
+
+def _effect(record: EffectOpened | EffectDone) -> str:
+    anew = f" (generation {record.generation + 1})" if record.generation else ""
+    told = f"effect {record.key!r}{anew}"
+    if isinstance(record, EffectOpened):
+        again = f", repeats attempt {record.repeats}" if record.repeats else ""
+        return f"{told} is called{again}"
+    match record.how:
+        case Ended.FAILED:
+            return f"{told} surely failed: {record.error_type}"
+        case Ended.ABSENT:
+            return f"{told} did not happen, by lookup"
+        case Ended.DONE:
+            lost = ", result not kept" if record.not_kept else ""
+            return f"{told} is done{reference_of(record.evidence)}{lost}"

@@ -8,6 +8,9 @@ from nbresume.model.records import (
     Ambient,
     Claim,
     Committed,
+    EffectDone,
+    EffectOpened,
+    Ended,
     Evidence,
     Failed,
     FoldRef,
@@ -18,6 +21,7 @@ from nbresume.model.records import (
     Options,
     Output,
     Quarantined,
+    Reported,
     Resolution,
     Writer,
 )
@@ -107,7 +111,40 @@ RESOLUTION = Resolution(
 MADE_CURRENT = MadeCurrent(step="a", commit=2, renamed_from="b", actor="someone")
 QUARANTINED = Quarantined(revision=1, found_digest="bad")
 
-RECORDS = [CLAIM, INTENT, COMMITTED, FAILED, RESOLUTION, MADE_CURRENT, QUARANTINED]
+EFFECT_OPENED = EffectOpened(
+    step="a",
+    attempt="a-1",
+    number=1,
+    key="charge",
+    function="pay",
+    arguments_digest="args",
+    idempotency_key="once-charge",
+    idempotent=True,
+    ttl_s=3600.0,
+    repeats="a-0",
+    reported=Reported(tokens=5, cost=0.25),
+)
+EFFECT_DONE = EffectDone(
+    step="a",
+    attempt="a-1",
+    number=1,
+    key="charge",
+    how=Ended.DONE,
+    result=REF,
+    duration_s=0.5,
+)
+
+RECORDS = [
+    CLAIM,
+    INTENT,
+    EFFECT_OPENED,
+    EFFECT_DONE,
+    COMMITTED,
+    FAILED,
+    RESOLUTION,
+    MADE_CURRENT,
+    QUARANTINED,
+]
 
 
 def changed(record, **fields):

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import msgspec
 from unit.run.fakes import Lab
+from unit.run.samples import EFFECT_DONE, EFFECT_OPENED, RESOLUTION, changed
 
-from nbresume.model.records import How
+from nbresume.model.records import Ended, How
+from nbresume.run import history
 from nbresume.run.history import events
 from nbresume.run.recovery import Answer
 
@@ -82,3 +84,38 @@ def test_a_record_of_an_unknown_format_is_listed():
     found = events([replace(link, envelope=e) for e in (newer, other)])
 
     assert [event.text for event in found] == ["a record of an unknown format"] * 2
+
+
+def test_effects_have_sentences():
+    """What was called, how it ended, who said so."""
+    called = changed(EFFECT_OPENED, generation=1)
+    told = [
+        (called, "effect 'charge' (generation 2) is called, repeats attempt a-0"),
+        (EFFECT_DONE, "effect 'charge' is done"),
+        (
+            changed(EFFECT_DONE, result=None, not_kept="a lock"),
+            "effect 'charge' is done, result not kept",
+        ),
+        (
+            changed(EFFECT_DONE, evidence=RESOLUTION.evidence),
+            "effect 'charge' is done by receipt mail 7",
+        ),
+        (
+            changed(EFFECT_DONE, how=Ended.FAILED, error_type="Declined"),
+            "effect 'charge' surely failed: Declined",
+        ),
+        (
+            changed(EFFECT_DONE, how=Ended.ABSENT),
+            "effect 'charge' did not happen, by lookup",
+        ),
+        (
+            changed(RESOLUTION, effect="charge"),
+            "effect 'charge' settled as evidence: the mail is in the outbox",
+        ),
+        (
+            changed(RESOLUTION, how=How.RERUN, again=["a", "b"]),
+            "settled as rerun: the mail is in the outbox, again: a, b",
+        ),
+    ]
+
+    assert [history._text(record) for record, _ in told] == [text for _, text in told]

@@ -1,0 +1,70 @@
+"""The commits of a step: how many stay whole, and the one that evidence makes.
+
+The rule: a commit by evidence says what the intent said, and holds no value.
+"""
+
+from datetime import datetime
+from typing import Any, Final
+
+from nbresume.model.records import Committed, Intent, ManifestRef, Resolution
+
+KEPT_COMMITS: Final = 4
+"""Commits of a step that stay whole in the folded state."""
+KEPT_KEYS: Final = 64
+"""Older commits of a step that can be found again by their key."""
+
+
+def trim(commits: dict[int, Any], keys: dict[str, int], *, current: int) -> None:
+    """Forget the oldest commits of a step, by revision and by key."""
+    for revision in sorted(commits)[:-KEPT_COMMITS]:
+        if revision != current:
+            del commits[revision]
+    while len(keys) > KEPT_KEYS:
+        # by revision: a folded state is written with sorted keys
+        del keys[min(keys, key=keys.__getitem__)]
+
+
+def committed_by_evidence(
+    intent: Intent, resolution: Resolution, *, number: int, doubt: str, at: datetime
+) -> Committed:
+    """Return the commit that stands for an attempt which a person settled.
+
+    Parameters
+    ----------
+    intent, at
+        The attempt: what its intent said, and when it began.
+    resolution
+        The person's evidence.
+    number
+        The number of the commit.
+    doubt
+        Why the attempt was in doubt.
+    """
+    evidence = resolution.evidence
+    names = evidence.names_not_kept if evidence else []
+    reason = f"the step was settled by evidence of {resolution.actor}"
+    return Committed(
+        step=intent.step,
+        attempt=intent.attempt,
+        cell_id=intent.cell_id,
+        commit_number=number,
+        code_version=intent.code_version,
+        key=intent.key,
+        idempotency_key=intent.idempotency_key,
+        inputs=intent.inputs,
+        aliases=intent.aliases,
+        after=intent.after,
+        outputs={},
+        deleted=[],
+        in_place=[],
+        not_kept=dict.fromkeys(names, reason),
+        imports=[],
+        effects=[doubt or "settled by evidence"],
+        manifest=ManifestRef(group="", offset=0, length=0, digest=""),
+        pack_bytes=0,
+        payload_bytes=0,
+        started_at=at,
+        duration_s=0.0,
+        cpu_s=0.0,
+        policy="evidence",
+    )
