@@ -23,6 +23,7 @@ from nbresume.plan.notebook import Cell
 from nbresume.run.audit import Audit
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
+from nbresume.run.effects import Effects
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
@@ -345,6 +346,7 @@ def _join(
         inputs=Inputs(live, restorer, world, process),
         process=process,
         intents=intents,
+        effects=Effects(live, restorer, journal, world),
         commits=commits,
         publisher=publisher,
         claims=claims,

@@ -339,7 +339,7 @@ class Commits:
             process=recorded(changes.process)[0],
             process_in=process_in,
             imports=_absolute(running.brought.standing.names.imports),
-            effects=["it declared --effects"] if intent.options.effects else [],
+            effects=running.outside(),
             manifest=packed.ref,
             pack_bytes=draft.pack_bytes,
             payload_bytes=draft.payload_bytes,

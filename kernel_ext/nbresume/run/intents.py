@@ -15,6 +15,7 @@ from nbresume.capture.snapshot import Captured, Snapshot
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
 from nbresume.model.displays import Shown
+from nbresume.model.effects import spoken_keys
 from nbresume.model.records import Ambient, Intent, ManifestRef, Options
 from nbresume.plan.header import Header
 from nbresume.run.journal import Journal
@@ -24,7 +25,7 @@ from nbresume.run.position import Demand
 from nbresume.run.process import Baseline, ProcessStates
 from nbresume.run.recovery import Passage
 from nbresume.run.restore import Restorer
-from nbresume.run.standing import Brought
+from nbresume.run.standing import Brought, Standing
 
 LARGE_BYTES = 64 << 20
 """An ambient value of this size is worth a hint to make it a step."""
@@ -46,6 +47,15 @@ class Running:
     started_s: float
     started_cpu_s: float
     outputs: list[Shown] = field(default_factory=list)
+    effects: dict[str, None] = field(default_factory=dict)
+    """Keys of the effects that the body asked for, in order."""
+
+    def outside(self) -> list[str]:
+        """Return how the attempt is known to touch the outside."""
+        told = ["it declared --effects"] if self.intent.options.effects else []
+        if self.effects:
+            told.append(f"it made the {spoken_keys(list(self.effects))}")
+        return told
 
 
 @dataclass(slots=True)
@@ -109,7 +119,7 @@ class Intents:
             key=brought.key,
             aliases={n: list(o) for n, o in brought.cues.aliases.items()},
             after=dict(brought.cues.after),
-            idempotency_key=idempotency_key(self._journal.run_id, standing.step),
+            idempotency_key=self._idempotency_key(standing),
             recovers=passage.recovers,
             unattended=passage.unattended,
             reason=reason,
@@ -128,6 +138,19 @@ class Intents:
             started_s=self._world.clock.monotonic_s(),
             started_cpu_s=self._world.clock.cpu_s(),
         )
+
+    def _idempotency_key(self, standing: Standing) -> str:
+        former = standing.history.attempt if standing.history else None
+        if former is not None:
+            # a step that was renamed is the same work
+            return former.intent.idempotency_key
+        key = idempotency_key(self._journal.run_id, standing.step)
+        others = self._journal.state.steps.values()
+        taken = {h.attempt.intent.idempotency_key for h in others if h.attempt}
+        while key in taken:
+            # a renamed step has kept the key of the name that this one has now
+            key = idempotency_key(key, standing.step)
+        return key
 
     def _touched(self, brought: Brought) -> frozenset[str]:
         """Take the baseline of every name whose value the body could change."""

@@ -6,6 +6,7 @@ from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
+from nbresume.run.effects import Effects
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
@@ -26,6 +27,7 @@ class Parts:
     process: ProcessStates
     inputs: Inputs
     intents: Intents
+    effects: Effects
     commits: Commits
     publisher: Publisher
     claims: Claims

@@ -5,17 +5,21 @@ is ambiguous until a person or a declared policy decides, on record.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
-from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError, TakenRun
+from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError
+from nbresume.model.effects import doubtful_keys, open_keys
 from nbresume.model.ids import parse_step_name
-from nbresume.model.records import Evidence, How, MadeCurrent, Resolution
+from nbresume.model.records import How, MadeCurrent, Resolution
 from nbresume.model.states import Attempt, Claimant, State, StepHistory, state_of
+from nbresume.run import refusals, settling
 from nbresume.run.claims import Claims
 from nbresume.run.journal import Journal
+from nbresume.run.naming import under_other_name
 from nbresume.run.ports import World
 from nbresume.run.position import Order
+from nbresume.run.settling import Answer
 from nbresume.run.standing import Standing
 from nbresume.settings import Settings
 
@@ -29,18 +33,8 @@ class Passage:
     unattended: int = 0
     resolution: Resolution | None = None
     """A policy's decision, to be recorded before the intent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a person says about a step, as it was typed."""
-
-    how: How
-    because: str
-    kind: str = "statement"
-    """Of evidence: receipt, query or statement."""
-    reference: str = ""
-    names_not_kept: list[str] = field(default_factory=list)
+    repeats: frozenset[str] = frozenset()
+    """Open effects that somebody allowed to be called again."""
 
 
 class Recovery:
@@ -78,10 +72,17 @@ class Recovery:
             return State.NEW
         attempt = history.attempt
         claimant = self.claimant(attempt) if attempt else Claimant.GONE
-        state = state_of(history.facts(claimant))
+        state = self._state_of(history, claimant)
         if state is State.NEW and history.current >= 0:
             return State.COMMITTED
         return state
+
+    def _state_of(self, history: StepHistory, claimant: Claimant) -> State:
+        return state_of(history.facts(claimant, self._now()))
+
+    def doubt(self, history: StepHistory) -> str:
+        """Return why a step's newest attempt is in doubt, or ''."""
+        return history.doubt(self._now())
 
     # -- may it run? ------------------------------------------------------------
 
@@ -104,16 +105,18 @@ class Recovery:
         if history is None or attempt is None:
             return Passage()
         claimant = self.claimant(attempt)
-        state = state_of(history.facts(claimant))
+        state = self._state_of(history, claimant)
         if state is State.RUNNING:
-            raise self._being_run(standing.step, attempt)
+            raise refusals.being_run(standing.step, attempt)
         if state is State.ABANDONED:
-            raise _abandoned(standing.step, attempt)
+            raise refusals.abandoned(standing.step, attempt)
         doubtful = state is State.AMBIGUOUS or self._failed_unseen(state, attempt)
         if doubtful:
-            return self._by_policy(standing, attempt)
+            return self._by_policy(standing, history, attempt)
         if state is State.INTERRUPTED:
             return self._again(standing.step, attempt)
+        if attempt.resolution is not None and attempt.resolution.how is How.RETRY:
+            return Passage(repeats=frozenset(open_keys(history.effects)))
         return Passage()
 
     def _check_former_name(self, standing: Standing) -> None:
@@ -126,9 +129,12 @@ class Recovery:
             attempt = history.attempt
             if attempt is None or name in carried:
                 continue
-            same_cell = attempt.intent.cell_id == standing.cell[0]
-            if same_cell and self.state(history) is State.AMBIGUOUS:
-                raise self._ambiguous(name, attempt)
+            if attempt.intent.cell_id != standing.cell[0]:
+                continue
+            if self.state(history) is State.AMBIGUOUS:
+                raise self._ambiguous(history, attempt)
+            if history.effects and history.current < 0:
+                raise under_other_name(standing.step, history)
 
     def _failed_unseen(self, state: State, attempt: Attempt) -> bool:
         """Say whether a failed step with effects has a traceback that nobody saw."""
@@ -138,12 +144,14 @@ class Recovery:
             and not self._settings.attended
         )
 
-    def _by_policy(self, standing: Standing, attempt: Attempt) -> Passage:
+    def _by_policy(
+        self, standing: Standing, history: StepHistory, attempt: Attempt
+    ) -> Passage:
         if not (standing.header.retry or self._settings.retry):
-            raise self._ambiguous(standing.step, attempt)
+            raise self._ambiguous(history, attempt)
         policy = "--retry" if standing.header.retry else "nbresume run --retry"
         self._world.screen.say(
-            f"step {standing.step} was ambiguous (in doubt): {attempt.doubt()}; "
+            f"step {standing.step} was ambiguous (in doubt): {self.doubt(history)}; "
             f"the policy {policy} runs it again"
         )
         resolution = Resolution(
@@ -153,9 +161,13 @@ class Recovery:
             actor=self._world.liveness.actor(),
             because=f"policy {policy}",
             policy=policy,
-            acknowledged=[attempt.doubt()],
+            acknowledged=settling.told(history, attempt),
         )
-        return Passage(recovers=attempt.intent.attempt, resolution=resolution)
+        return Passage(
+            recovers=attempt.intent.attempt,
+            resolution=resolution,
+            repeats=frozenset(open_keys(history.effects)),
+        )
 
     def _again(self, step: str, attempt: Attempt) -> Passage:
         if self._settings.attended:
@@ -200,26 +212,9 @@ class Recovery:
                     step=step,
                 )
 
-    def _ambiguous(self, step: str, attempt: Attempt) -> AmbiguousStep:
-        since = attempt.at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        return AmbiguousStep(
-            f"step {step} is ambiguous (in doubt) and was not run",
-            because=f"{attempt.doubt()} and was cut off; it may or may not have acted "
-            f"on the outside. Started {since} by {attempt.by or 'an unknown kernel'}",
-            remedy=f"Look outside, then type %steps resolve {step} "
-            "retry | evidence | abandon --because TEXT",
-            step=step,
-            attempt=attempt.intent.attempt,
-        )
-
-    def _being_run(self, step: str, attempt: Attempt) -> TakenRun:
-        return TakenRun(
-            f"step {step} was not run",
-            because=f"another kernel ({attempt.by}) is running it",
-            remedy="Wait for it, or type: %steps resume --take-over",
-            step=step,
-            attempt=attempt.intent.attempt,
-        )
+    def _ambiguous(self, history: StepHistory, attempt: Attempt) -> AmbiguousStep:
+        keys = doubtful_keys(history.effects, self._now())
+        return refusals.in_doubt(history.name, attempt, self.doubt(history), keys)
 
     # -- decisions of people ----------------------------------------------------
 
@@ -245,8 +240,14 @@ class Recovery:
         attempt = history.attempt if history else None
         if history is None or attempt is None:
             raise unknown_step(step, "was not settled")
-        self._check_settles(history, attempt)
-        record = self._resolution(step, attempt, answer)
+        if answer.effect:
+            state = self.state(history)
+            settling.check_open(history, state, answer.effect, answer.how)
+        else:
+            self._check_settles(history, attempt)
+        record = settling.resolution(
+            self._journal, self._world, history, attempt, answer
+        )
         self._journal.decide(record)
         return record
 
@@ -262,10 +263,24 @@ class Recovery:
         if self._journal.state.step(step) is None and order.step_place(step) < 0:
             raise unknown_step(step, "was not found")
 
-    def rerun(self, step: str, *, because: str, live: bool = False) -> None:
-        """Record that a step may run again, or that it is a new one."""
+    def rerun(
+        self,
+        step: str,
+        *,
+        because: str,
+        live: bool = False,
+        again: list[str] | None = None,
+    ) -> None:
+        """Record that a step may run again, or that it is a new one.
+
+        Raises
+        ------
+        RefusedError
+            Effects shall be made again that are not on record, or are open.
+        """
         self._journal.refresh()
         history = self._journal.state.step(step)
+        settling.check_again(history, step, again or [])
         attempt = history.attempt if history else None
         self._journal.decide(
             Resolution(
@@ -275,6 +290,7 @@ class Recovery:
                 actor=self._world.liveness.actor(),
                 because=because,
                 live=live,
+                again=again or [],
             )
         )
 
@@ -291,32 +307,33 @@ class Recovery:
         new = parse_step_name(new)
         self._journal.refresh()
         commit = self._journal.state.commit(old)
-        if commit is None:
+        former = self._journal.state.step(old)
+        if commit is None and not (former and former.effects):
             raise NotCommitted(
                 f"step {old} was not renamed",
-                because="it has no commit in this run",
+                because="it has no commit in this run, and no effect",
                 remedy="Type %steps to see the steps.",
                 step=old,
             )
         taken = self._journal.state.step(new)
-        if taken is not None and taken.current >= 0:
+        if taken is not None and (taken.current >= 0 or taken.effects):
             raise RefusedError(
                 f"step {old} was not renamed",
-                because=f"step {new} has commits of its own",
+                because=f"step {new} has commits or effects of its own",
                 remedy="Choose another name.",
                 step=old,
             )
         self._journal.decide(
             MadeCurrent(
                 step=new,
-                commit=commit.revision,
+                commit=commit.revision if commit else -1,
                 renamed_from=old,
                 actor=self._world.liveness.actor(),
             )
         )
 
     def _check_settles(self, history: StepHistory, attempt: Attempt) -> None:
-        state = state_of(history.facts(self.claimant(attempt)))
+        state = self._state_of(history, self.claimant(attempt))
         settled = (
             State.AMBIGUOUS,
             State.INTERRUPTED,
@@ -332,27 +349,8 @@ class Recovery:
             step=history.name,
         )
 
-    def _resolution(self, step: str, attempt: Attempt, answer: Answer) -> Resolution:
-        evidence = None
-        if answer.how is How.EVIDENCE:
-            evidence = Evidence(
-                kind=answer.kind,
-                reference=answer.reference,
-                observed_at=self._now(),
-                names_not_kept=answer.names_not_kept,
-            )
-        return Resolution(
-            step=step,
-            attempt=attempt.intent.attempt,
-            how=answer.how,
-            actor=self._world.liveness.actor(),
-            because=answer.because,
-            acknowledged=[attempt.doubt()] if attempt.doubt() else [],
-            evidence=evidence,
-        )
-
-    def _now(self) -> datetime:
-        return self._world.clock.now()
+    def _now(self) -> datetime | None:
+        return self._journal.state.trusted_time(self._world.clock.now())
 
     # -- the resume point -------------------------------------------------------
 
@@ -370,16 +368,5 @@ def unknown_step(step: str, refused: str) -> NotCommitted:
         f"step {step} {refused}",
         because="this run has no step of that name",
         remedy="Type %steps to see the steps.",
-        step=step,
-    )
-
-
-def _abandoned(step: str, attempt: Attempt) -> RefusedError:
-    resolution = attempt.resolution
-    actor = resolution.actor if resolution else "somebody"
-    return RefusedError(
-        f"step {step} was not run",
-        because=f"it was abandoned by {actor}",
-        remedy=f"Type %steps resolve {step} retry --because TEXT",
         step=step,
     )

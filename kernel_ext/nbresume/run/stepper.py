@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from nbresume.capture.live import CellText
 from nbresume.errors import (
+    AmbiguousStep,
     CaptureError,
     FencedError,
     LockedStep,
@@ -24,6 +25,7 @@ from nbresume.plan.header import Header
 from nbresume.plan.key import differences
 from nbresume.plan.names import Names
 from nbresume.plan.planner import spoken
+from nbresume.run import refusals
 from nbresume.run.commits import Changes
 from nbresume.run.inputs import committed_cues
 from nbresume.run.intents import Running
@@ -196,6 +198,7 @@ class Stepper:
             parts.journal.decide(passage.resolution)
         self._ran = None
         self._running = parts.intents.open(brought, passage, reason=reason)
+        parts.effects.begin(self._running, passage.repeats)
 
     # -- capture → commit -------------------------------------------------------
 
@@ -213,6 +216,8 @@ class Stepper:
         ------
         CaptureError
             The body finished and its result was not committed: the step is RAN.
+        AmbiguousStep
+            The body finished, and one of its effects is open.
         FencedError
             Another kernel took the run over; nothing was written.
         """
@@ -220,7 +225,11 @@ class Stepper:
         if running is None:
             return
         self._running = None
+        left_open = parts.effects.end()
         running.outputs = parts.world.screen.stop()
+        if finished and left_open:
+            error = refusals.left_open(running.intent.step, left_open)
+            finished = False
         try:
             ran = self._end(running, held=finished)
         except KeyboardInterrupt as interrupt:
@@ -229,8 +238,10 @@ class Stepper:
             raise
         if finished:
             self._commit(ran)
-        else:
-            parts.commits.fail(running, ran.changes, error)
+            return
+        parts.commits.fail(running, ran.changes, error)
+        if left_open and isinstance(error, AmbiguousStep):
+            raise error
 
     def _end(self, running: Running, *, held: bool) -> Ran:
         """Return what the body did; hold it from here on if it ran to its end.

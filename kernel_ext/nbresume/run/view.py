@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from nbresume.model.effects import open_keys
 from nbresume.model.records import Usage
 from nbresume.model.states import Commit, RunState, State, StepHistory
 from nbresume.plan.code_version import code_version, parse
@@ -51,6 +52,11 @@ class StepView(_View, frozen=True, kw_only=True):
     attempts: int
     not_kept: dict[str, str]
     effects: list[str]
+    """How the committed attempt is known to touch the outside."""
+    effect_count: int
+    """Effects that are done, over all attempts."""
+    open_effects: list[str]
+    """Keys of effects that may or may not have happened."""
     outputs: list[str]
 
 
@@ -262,7 +268,7 @@ def _view_step(
         place=place,
         state=state,
         plan=plan,
-        reasons=reasons or _why(state, history),
+        reasons=reasons or _why(state, history, recovery),
         remedy=remedy,
     )
 
@@ -274,13 +280,13 @@ def _stale_reasons(commit: Commit, source: str, moved: list[str]) -> list[str]:
     return [*(["its code changed"] if edited else []), *moved]
 
 
-def _why(state: State, history: StepHistory | None) -> list[str]:
+def _why(state: State, history: StepHistory | None, recovery: Recovery) -> list[str]:
     attempt = history.attempt if history else None
-    if attempt is None:
+    if history is None or attempt is None:
         return []
     match state:
         case State.AMBIGUOUS:
-            return [attempt.doubt()]
+            return [recovery.doubt(history)]
         case State.FAILED if attempt.failed:
             return [f"it raised {attempt.failed.error_type}"]
         case State.INTERRUPTED:
@@ -345,6 +351,7 @@ def _step_view(
 ) -> StepView:
     commit = history.commit() if history else None
     record = commit.record if commit else None
+    effects = history.effects if history else {}
     return StepView(
         name=name,
         cell_id=cell_id,
@@ -362,6 +369,8 @@ def _step_view(
         attempts=history.attempts if history else 0,
         not_kept=dict(record.not_kept) if record else {},
         effects=list(record.effects) if record else [],
+        effect_count=sum(effect.is_done for effect in effects.values()),
+        open_effects=open_keys(effects),
         outputs=sorted(record.outputs) if record else [],
     )
 

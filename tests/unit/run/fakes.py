@@ -14,6 +14,7 @@ from pathlib import Path
 
 from nbresume.capture.outputs import append_stream
 from nbresume.compose import graph
+from nbresume.compose.effects import ACTIVE
 from nbresume.errors import FencedError, NbresumeError
 from nbresume.model.displays import Shown
 from nbresume.model.records import Writer
@@ -367,6 +368,7 @@ class Kernel:
         if source is None:
             source = self.lab.notebook.sources[cell_id]
         said, shown = len(self.screen.said), len(self.screen.restored)
+        former, ACTIVE._session = ACTIVE._session, self.session
         text = (cell_id, text_digest(source))
         index = find_header(source)
         try:
@@ -377,6 +379,8 @@ class Kernel:
         except Killed as killed:
             self.kill()
             self.last = Outcome("killed", killed)
+        finally:
+            ACTIVE._session = former
         self.last.said = self.screen.said[said:]
         self.last.shown = self.screen.restored[shown:]
         return self.last
