@@ -275,7 +275,7 @@ total = sum(rows)"""
 
     assert said.status == "ok", said.text
     assert receipt == "6"
-    assert (tmp_path / "told.txt").read_text() == "FencedError FencedError\n"
+    assert (tmp_path / "told.txt").read_text() == "FencedError EffectRefused\n"
     assert crash.ledger() == ["load", "charge"]
     assert crash.journal().count("effect_done") == 1
 

@@ -4,6 +4,7 @@ The rule: the only place that knows which session is active; a face registers it
 """
 
 import math
+import os
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar
@@ -23,10 +24,11 @@ class Active:
 
     def __init__(self) -> None:
         self._session: Session | None = None
+        self._pid = 0
 
     def set(self, session: Session) -> None:
         """Let effects go to this session from now on."""
-        self._session = session
+        self._session, self._pid = session, os.getpid()
 
     def clear(self, session: Session) -> None:
         """Let effects go to it no more."""
@@ -39,13 +41,21 @@ class Active:
         Raises
         ------
         EffectRefused
-            No run is active.
+            No run is active, or this is the child of a fork.
         """
         if self._session is None:
             raise EffectRefused(
                 refused,
                 because="nbresume is not loaded in this process",
                 remedy="Type %load_ext nbresume, and begin the cell with %%step NAME.",
+            )
+        if self._pid != os.getpid():
+            raise EffectRefused(
+                refused,
+                because="this process was forked from the kernel, and is not the one "
+                "that writes the run",
+                remedy="Call effects in the kernel itself; let worker processes return "
+                "what is to be done.",
             )
         return self._session.parts.effects
 

@@ -97,10 +97,15 @@ def settle(effects: Effects, resolution: Resolution, keys: Iterable[str]) -> Non
 
 
 def renew(effects: Effects, keys: Iterable[str]) -> None:
-    """Open a new generation of effects: they will be called again."""
+    """Open a new generation of effects: they will be called again.
+
+    One that was called since somebody asked for that stays as it is: its call may
+    have happened, and a new generation would forget it.
+    """
     wanted = set(keys)
     for key in effects if ALL in wanted else wanted & effects.keys():
-        effects[key] = EffectHistory(generation=effects[key].generation + 1)
+        if not effects[key].is_open:
+            effects[key] = EffectHistory(generation=effects[key].generation + 1)
 
 
 def open_keys(effects: Effects) -> list[str]:

@@ -6,7 +6,8 @@ remote that honors the key, or somebody's decision. Nothing here catches and goe
 """
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from concurrent.futures import Future
 from enum import Enum, auto
 from typing import Any
 
@@ -152,10 +153,11 @@ class Effects:
             return call.look()
 
     def _done(self, scope: Scope, call: Call, result: Any) -> Any:
-        if inspect.isgenerator(result) or inspect.isasyncgen(result):
+        if isinstance(result, Generator | AsyncGenerator | Future):
             raise UsageError(
                 f"the effect {call.key!r} has no outcome",
-                because="its function gave back a generator, which does its work later",
+                because=f"its function gave back a {type(result).__name__}, whose work "
+                "is done later",
                 remedy="Hand over a function that does all of its work when called.",
                 step=scope.step,
                 key=call.key,

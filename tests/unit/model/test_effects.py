@@ -100,6 +100,14 @@ def test_a_new_generation_forgets_the_old_one(again, generation):
     assert known["charge"].is_done is (generation == 0)
 
 
+def test_an_open_effect_gets_no_new_generation():
+    """It was called while somebody asked for a rerun; that must not be forgotten."""
+    known = folded(EFFECT_OPENED)
+    effects.renew(known, ["all"])
+
+    assert known["charge"].is_open
+
+
 def test_a_history_survives_a_fold():
     """It is decoded from the folded state as it was."""
     known = folded(EFFECT_OPENED, EFFECT_DONE)["charge"]

@@ -368,7 +368,8 @@ class Kernel:
         if source is None:
             source = self.lab.notebook.sources[cell_id]
         said, shown = len(self.screen.said), len(self.screen.restored)
-        former, ACTIVE._session = ACTIVE._session, self.session
+        former = ACTIVE._session
+        ACTIVE.set(self.session)
         text = (cell_id, text_digest(source))
         index = find_header(source)
         try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import Future
 
 from unit.run.fakes import Killed, Lab
 
@@ -54,6 +55,7 @@ def lab_of(remote, **cells):
         "Declined": Declined,
         "threading": threading,
         "asyncio": asyncio,
+        "Future": Future,
     }
     return lab
 

@@ -44,6 +44,7 @@ def test_a_key_of_255_characters_is_taken(remote):
         ("remote.charge", "does not take these arguments"),
         ("(lambda: (yield))", "it is a generator"),
         ("(lambda: (n for n in [1]))", "gave back a generator"),
+        ("Future", "gave back a Future"),
     ],
 )
 def test_what_is_no_call_is_refused(remote, fn, said):
