@@ -67,6 +67,11 @@ class Crash:
         self._env = plant(folder / "startup", POINTS)
         self._env["CRASH_FOLDER"] = str(folder)
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables of the kernels."""
+        return dict(self._env)
+
     def write(self, cells: list[str]) -> None:
         """Put other cells into the notebook."""
         self.cells = cells

@@ -5,8 +5,11 @@ Judged by the ledger that the called functions write and fsync, by ``nbresume st
 """
 
 import pytest
+from click.testing import CliRunner
 from pauses import Crash
 from real_kernel import hashes, wait_for
+
+from nbresume.ui.cli import cli
 
 pytestmark = pytest.mark.kernel
 
@@ -407,3 +410,28 @@ def test_a_rerun_replays_and_again_calls(tmp_path):
     assert "--because TEXT" in refused.error
     assert locked.error.startswith("LockedStep")
     assert (replayed, charges(crash)) == (1, 2)
+
+
+def test_a_headless_run_stops_and_goes_on(tmp_path):
+    """Killed in the call it ends with 1, in doubt with 2, and settled with 0."""
+    setup = SETUP + (
+        "\ndef charge(amount):\n    note('charge')\n    os.kill(os.getpid(), 9)"
+    )
+    crash = crash_in(tmp_path, setup=setup)
+    notebook = str(tmp_path / "main.ipynb")
+
+    def run():
+        return CliRunner().invoke(cli, ["run", notebook], env=crash.environment)
+
+    killed, refused = run(), run()
+    crash.command(
+        *("resolve", "work", "evidence", "--effect", "charge"),
+        *("--result", "{'id': 'ch_6'}", "--because", "seen"),
+    )
+    done = run()
+
+    assert [ended.exit_code for ended in (killed, refused, done)] == [1, 2, 0]
+    assert "step work" in killed.output
+    assert f"nbresume resolve {notebook} work" in refused.output
+    assert charges(crash) == 1
+    assert set(crash.states().values()) == {"COMMITTED"}
