@@ -6,6 +6,7 @@ The rule: the only place that knows which session is active; a face registers it
 import math
 import os
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar
 
@@ -67,11 +68,10 @@ ACTIVE = Active()
 class Effect:
     """Calls a function of the outside once, on record, and replays its result."""
 
-    def __init__(self, options: Options | None = None, *, name: str = "") -> None:
-        self._options = options or Options()
-        if name:
-            # found again by import, like a function: never stored as a value
-            self.__qualname__ = name
+    __qualname__: str
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
 
     def __call__(
         self, key: str, fn: Callable[P, R], /, *args: P.args, **kw: P.kwargs
@@ -141,10 +141,18 @@ class Effect:
     def __reduce__(self) -> str | tuple[Any, ...]:
         if self is effect:
             return "effect"
-        return Effect, (self._options,)
+        known = self._options
+        return rebuild_effect, (
+            {f.name: getattr(known, f.name) for f in fields(known)},
+        )
 
 
-effect = Effect(name="effect")
+def rebuild_effect(options: dict[str, Any]) -> Effect:
+    """Return an effect with these options; named in stored streams, never renamed."""
+    return Effect(Options(**options))
+
+
+effect = Effect(Options())
 
 
 def idempotency_key() -> str:
@@ -185,3 +193,9 @@ def usage(*, tokens: int = 0, cost: float = 0.0) -> None:
         )
     effects = ACTIVE.effects("usage was not counted")
     effects.report(tokens=int(tokens), cost=float(cost))
+
+
+# A notebook finds them again by these names, whichever module they live in: a step's
+# key holds where its functions come from.
+effect.__module__ = idempotency_key.__module__ = usage.__module__ = "nbresume"
+effect.__qualname__ = "effect"

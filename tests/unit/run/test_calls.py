@@ -3,8 +3,14 @@
 import pytest
 from unit.run.outside import lab_of, records
 
+import nbresume
+from nbresume.capture.atoms import importable, resolve_import
+from nbresume.capture.pickling import dump
+from nbresume.capture.rebuild import rebuild
 from nbresume.model.records import EffectOpened
 from nbresume.model.states import State
+
+NOWHERE = {"resolve": None, "namespace": {}}
 
 
 @pytest.mark.parametrize(
@@ -91,6 +97,25 @@ def test_options_can_be_bound_to_a_name(remote):
 
     assert k.last.how == "replayed"
     assert remote.ledger == [1]
+
+
+@pytest.mark.parametrize("name", ["effect", "idempotency_key", "usage"])
+def test_public_functions_are_found_by_their_public_names(name):
+    """A key that holds where they live does not change when a module is moved."""
+    value = getattr(nbresume, name)
+
+    assert importable(value) == f"nbresume:{name}"
+    assert resolve_import(f"nbresume:{name}") is value
+    assert rebuild(dump([value], units={}, namespace={}).stream, [], **NOWHERE) is value
+
+
+def test_an_effect_with_options_comes_back_with_them():
+    """They are stored as plain parts."""
+    made = nbresume.effect.using(definite=ValueError, idempotent=True, ttl=60)
+    stream = dump([made], units={}, namespace={}).stream
+    back = rebuild(stream, [], **NOWHERE)
+
+    assert vars(back) == vars(made)
 
 
 def test_a_built_in_function_can_be_called(remote):

@@ -495,6 +495,20 @@ def test_a_lookup_that_answers_in_other_words_is_refused(remote):
     assert remote.ledger == [100]
 
 
+def test_an_async_lookup_of_a_plain_call_is_refused(remote):
+    """Nobody would await it."""
+
+    async def find(key):
+        return nbresume.effect.absent()
+
+    lab = looked_up(remote, find)
+    k = lab.kernel()
+    k.go()
+
+    assert "it returned a coroutine" in k.last.text
+    assert remote.ledger == [100]
+
+
 def test_a_lookup_that_fails_lets_nothing_happen(remote):
     """The remote is down: the effect stays open."""
     lab = looked_up(remote, lambda key: raises(Timeout())())

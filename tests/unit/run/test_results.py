@@ -1,5 +1,6 @@
 """A result that cannot be kept is no reason to repeat its call."""
 
+import numpy as np
 from unit.run.outside import PAY, effects_of, lab_of, raises
 
 from nbresume.errors import Unavailable
@@ -80,3 +81,59 @@ def test_a_damaged_result_is_never_a_reason_to_call(remote):
     assert remote.ledger == [100]
     assert "is done and not repeated" in k.last.text
     assert verify(k.journal).problems
+
+
+def test_a_large_array_is_an_array_of_its_own(remote):
+    """Plain zarr shows it under the effect's group; a replay gives an equal one."""
+    lab = lab_of(
+        remote,
+        pay="%%step pay\nx = effect('load', make)\nlater()",
+    )
+    lab.tools["make"] = lambda: np.arange(200_000.0)
+    lab.tools["later"] = raises(ValueError())
+    k = lab.kernel()
+    k.go()
+    group = effects_of(k)["load"].done.result
+    assert any(f"{group.group}/result/" in name for name in lab.backend.files)
+    lab.tools |= {"later": lambda: None, "make": raises(ValueError())}
+    k = lab.kernel()
+    k.go()
+
+    assert k.state("pay") is State.COMMITTED
+    assert np.array_equal(k["x"], np.arange(200_000.0))
+    assert k["x"].flags.writeable
+
+
+def test_a_class_that_is_gone_is_named(remote):
+    """The result needs it; the call is not repeated for that."""
+    lab = lab_of(
+        remote,
+        setup="class Receipt:\n    pass",
+        pay="%%step pay\nr = effect('c', Receipt)\nlater()",
+    )
+    lab.tools["later"] = raises(ValueError())
+    k = lab.kernel()
+    k.go()
+    lab.edit(setup="x = 1", pay="%%step pay\nr = effect('c', dict)\nlater()")
+    k = lab.kernel()
+    k.go()
+
+    assert "it needs Receipt" in k.last.text
+
+
+def test_a_result_that_is_not_published_is_done(remote):
+    """What plain zarr shows is derived: its failure is told and changes nothing."""
+    lab = lab_of(remote, pay=PAY)
+    charge = remote.charge
+
+    def full(n):
+        # the first two are the groups above
+        lab.backend.fail_at("publish", 3, Unavailable("the disk is full"))
+        return charge(n)
+
+    remote.charge = full
+    k = lab.kernel()
+    k.go()
+
+    assert "its zarr metadata was not written" in k.last.text
+    assert k.state("pay") is State.COMMITTED

@@ -1,11 +1,13 @@
 """Who may call effects: the cell, and the tasks and threads that it starts."""
 
+import _thread
 import asyncio
+import contextvars
 import threading
 
 import pytest
 from unit.run.fakes import Killed
-from unit.run.outside import lab_of, raises
+from unit.run.outside import Declined, lab_of, raises
 
 import nbresume
 from nbresume.model.states import State
@@ -367,3 +369,84 @@ def test_usage_outside_of_a_step_is_refused(remote):
     k.go()
 
     assert "outside of a step" in k.last.text
+
+
+def test_a_definite_exception_of_a_coroutine_is_a_recorded_failure(remote):
+    """It may be tried again at once."""
+    text = ASYNC.replace("effect(", "effect.using(definite=Declined)(").replace(
+        "range(3)", "[7]"
+    )
+    remote.refusal = Declined()
+    lab = lab_of(remote, pay=text)
+    k = lab.kernel()
+    k.go()
+    assert k.state("pay") is State.FAILED
+    remote.refusal = None
+    k.go()
+
+    assert remote.ledger == [7]
+    assert k.state("pay") is State.COMMITTED
+
+
+def test_a_task_that_outlives_its_step_is_refused(remote):
+    """Its context is that of an attempt which has ended."""
+    lab = lab_of(
+        remote,
+        pay="%%step pay\nkeep(copy_context())",
+        other="%%step other\nkept[0].run(late)",
+    )
+    kept, told = [], []
+
+    def late():
+        with pytest.raises(nbresume.NbresumeError) as refused:
+            nbresume.effect("charge", remote.charge, 1)
+        told.append(str(refused.value))
+
+    lab.tools |= {"keep": kept.append, "kept": kept, "late": late}
+    lab.tools["copy_context"] = contextvars.copy_context
+    k = lab.kernel()
+    k.go()
+
+    assert "step pay has ended" in told[0]
+    assert remote.ledger == []
+
+
+KEYS_OF_THREADS = """%%step pay
+def ask():
+    try:
+        told.append(idempotency_key())
+    except Exception as error:
+        told.append(error)
+def ask_in_a_thread():
+    thread = threading.Thread(target=ask)
+    thread.start(); thread.join()
+ask_in_a_thread()
+effect('c', ask_in_a_thread)
+mine = idempotency_key()"""
+
+
+def test_a_thread_within_an_effect_is_not_told_a_key(remote):
+    """Nobody can say whether the key of the step or of the effect is meant."""
+    lab = lab_of(remote, pay=KEYS_OF_THREADS)
+    told = lab.tools["told"] = []
+    k = lab.kernel()
+    k.go()
+
+    assert told[0] == k["mine"]
+    assert "this thread may be one of its" in str(told[1])
+
+
+def test_a_thread_that_python_did_not_start_is_refused(remote):
+    """Nobody knows since when it runs."""
+    lab = lab_of(
+        remote,
+        pay="%%step pay\ndef work():\n    try:\n        effect('c', remote.charge, 1)\n"
+        "    except Exception as error:\n        told.append(str(error))\n"
+        "    done.set()\nstart(work, ())\ndone.wait(10)",
+    )
+    told, done = [], threading.Event()
+    lab.tools |= {"told": told, "done": done, "start": _thread.start_new_thread}
+    lab.kernel().go()
+
+    assert "a thread that the running step did not start" in told[0]
+    assert remote.ledger == []

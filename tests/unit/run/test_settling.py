@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from unit.run.outside import Remote, committed, cut_off
+from unit.run.outside import PAY, Remote, committed, cut_off, lab_of
 
 import nbresume
 from nbresume.model.records import How
@@ -112,3 +112,23 @@ def test_only_what_is_on_record_is_made_again(remote):
 
     with pytest.raises(nbresume.NbresumeError, match="its outcome is unknown"):
         k.parts.recovery.rerun("pay", because="x", again=["all"])
+
+
+def test_an_effect_of_a_running_step_is_not_settled(remote):
+    """Its call may still come back."""
+    lab = lab_of(remote, pay=PAY)
+    told = []
+
+    def settled(n):
+        other = lab.kernel()
+        answer = Answer(How.EVIDENCE, "seen", effect="charge")
+        with pytest.raises(nbresume.NbresumeError) as refused:
+            other.parts.recovery.resolve("pay", answer)
+        told.append(str(refused.value))
+
+    remote.charge = settled
+    k = lab.kernel()
+    k.go()
+
+    assert "step pay is RUNNING" in told[0]
+    assert k.state("pay") is State.COMMITTED
