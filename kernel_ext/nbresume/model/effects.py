@@ -4,6 +4,7 @@ The rule: an effect is named by run, step, key and generation, whatever the code
 inputs or the attempt. What is open may have happened; only a record makes it known.
 """
 
+import shlex
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -123,6 +124,11 @@ def reference_of(evidence: Evidence | None) -> str:
     if evidence is None:
         return ""
     return f" by {evidence.kind} {evidence.reference}".rstrip()
+
+
+def typed(key: str) -> str:
+    """Return a key as it is typed behind an option."""
+    return shlex.quote(key)
 
 
 def spoken_keys(keys: list[str]) -> str:

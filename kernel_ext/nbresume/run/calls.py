@@ -15,7 +15,7 @@ from nbresume.capture.canonical import look
 from nbresume.errors import EffectRefused, UsageError
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
-from nbresume.model.effects import EffectHistory
+from nbresume.model.effects import ALL, EffectHistory, typed
 
 KEY_CHARS = 255
 """As long as the idempotency keys that payment services take."""
@@ -142,6 +142,12 @@ def check(
             remedy="Name the call by something short, such as an order's id; long "
             "values are arguments.",
         )
+    if key == ALL:
+        raise UsageError(
+            f"the effect {key!r} was not called",
+            because="that word stands for every effect behind --again",
+            remedy="Choose another key.",
+        )
     if not callable(fn):
         raise UsageError(
             f"the effect {key!r} was not called",
@@ -207,7 +213,7 @@ def check_same(call: Call, known: EffectHistory, step: str) -> None:
         f"the effect {call.key!r} of step {step} was not called",
         because="it is on record with other arguments",
         remedy='In a loop, give each call a key of its own: effect(f"mail-{order.id}", '
-        f"…). If it shall be made anew: %steps rerun {step} --again {call.key} "
+        f"…). If it shall be made anew: %steps rerun {step} --again {typed(call.key)} "
         "--because TEXT",
         step=step,
         key=call.key,

@@ -15,7 +15,7 @@ from nbresume.capture.live import Live
 from nbresume.errors import AmbiguousStep, UsageError
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
-from nbresume.model.effects import EffectHistory
+from nbresume.model.effects import EffectHistory, typed
 from nbresume.model.records import Ended, Evidence
 from nbresume.run.calls import (
     Absent,
@@ -242,7 +242,7 @@ class Effects:
             "have happened",
             remedy=f"Look outside, then type %steps resolve {scope.step} retry "
             f"--because TEXT, or %steps resolve {scope.step} evidence --effect "
-            f"{call.key} --because TEXT",
+            f"{typed(call.key)} --because TEXT",
             step=scope.step,
             key=call.key,
         )

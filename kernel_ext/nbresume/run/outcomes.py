@@ -10,7 +10,7 @@ from typing import Any
 
 from nbresume.capture.live import Live
 from nbresume.errors import EffectNotKept, EffectRefused, NbresumeError, StoreError
-from nbresume.model.effects import EffectHistory, open_keys
+from nbresume.model.effects import EffectHistory, open_keys, typed
 from nbresume.model.records import EffectDone, EffectOpened, Ended, Evidence
 from nbresume.run import results
 from nbresume.run.calls import Call
@@ -81,7 +81,7 @@ class Outcomes:
             "its result is not here",
             because=because,
             remedy="Let its function return what can be kept, such as an id. To do it "
-            f"anew: %steps rerun {scope.step} --again {call.key} --because TEXT",
+            f"anew: %steps rerun {scope.step} --again {typed(call.key)} --because TEXT",
             step=scope.step,
             key=call.key,
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbresume.errors import RefusedError, UsageError
-from nbresume.model.effects import ALL, open_keys
+from nbresume.model.effects import ALL, open_keys, typed
 from nbresume.model.records import Evidence, How, ManifestRef, Resolution
 from nbresume.model.states import Attempt, State, StepHistory
 from nbresume.run import results
@@ -136,7 +136,7 @@ def check_again(history: StepHistory | None, step: str, again: list[str]) -> Non
             f"step {step} will not make {', '.join(still_open)} again",
             because="its outcome is unknown",
             remedy=f"Settle it first: %steps resolve {step} evidence --effect "
-            f"{still_open[0]} --because TEXT, or retry.",
+            f"{typed(still_open[0])} --because TEXT, or retry.",
             step=step,
         )
 

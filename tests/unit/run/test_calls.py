@@ -21,6 +21,7 @@ NOWHERE = {"resolve": None, "namespace": {}}
         ("''", "1 to 255 printable characters"),
         ("'k' * 10_000", "this one has 10000"),
         ("'a\\nb'", "printable"),
+        ("'all'", "every effect behind --again"),
     ],
 )
 def test_what_is_no_key_is_refused(remote, key, said):

@@ -119,6 +119,15 @@ def test_other_arguments_under_one_key_are_refused(remote):
     assert k.state("pay") is State.FAILED
 
 
+def test_a_key_with_spaces_is_quoted_in_what_to_type(remote):
+    """The command that a message shows can be typed as it stands."""
+    text = "%%step pay\nfor n in (1, 2):\n    effect('the big one', remote.charge, n)"
+    k = lab_of(remote, pay=text).kernel()
+    k.go()
+
+    assert "%steps rerun pay --again 'the big one' --because TEXT" in k.last.text
+
+
 def test_another_amount_in_a_later_attempt_is_refused(remote):
     """An edit of the arguments is no reason to charge again."""
     lab = lab_of(remote, pay=PAY)

@@ -10,6 +10,7 @@ from unit.run.fakes import Killed
 from unit.run.outside import Declined, lab_of, raises
 
 import nbresume
+from nbresume.compose.effects import ACTIVE
 from nbresume.model.states import State
 
 # -- where it may be called ------------------------------------------------------
@@ -25,8 +26,9 @@ def test_outside_of_a_step_it_is_refused(remote):
     assert remote.ledger == []
 
 
-def test_without_the_extension_it_is_refused(remote):
+def test_without_the_extension_it_is_refused(remote, monkeypatch):
     """The message says how to load it."""
+    monkeypatch.setattr(ACTIVE, "_session", None)
     with pytest.raises(nbresume.NbresumeError, match="%load_ext nbresume"):
         nbresume.effect("charge", remote.charge, 1)
     with pytest.raises(nbresume.NbresumeError, match="%load_ext nbresume"):
