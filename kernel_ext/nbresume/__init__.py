@@ -11,6 +11,7 @@ from nbresume.settings import __version__
 if TYPE_CHECKING:
     from nbresume.capture.registry import register
     from nbresume.compose import open_checkpoints
+    from nbresume.compose.effects import effect, idempotency_key, usage
     from nbresume.errors import NbresumeError
     from nbresume.run.view import RunView
     from nbresume.store.checkpoints import Checkpoint, CheckpointStore
@@ -24,10 +25,13 @@ _LAZY = {
     "CheckpointStore": "nbresume.store.checkpoints",
     "NbresumeError": "nbresume.errors",
     "RunView": "nbresume.run.view",
+    "effect": "nbresume.compose.effects",
+    "idempotency_key": "nbresume.compose.effects",
     "load_ipython_extension": "nbresume.ui.ipython.magics",
     "open_checkpoints": "nbresume.compose",
     "register": "nbresume.capture.registry",
     "unload_ipython_extension": "nbresume.ui.ipython.magics",
+    "usage": "nbresume.compose.effects",
 }
 
 __all__ = [
@@ -36,10 +40,13 @@ __all__ = [
     "NbresumeError",
     "RunView",
     "__version__",
+    "effect",
+    "idempotency_key",
     "load_ipython_extension",
     "open_checkpoints",
     "register",
     "unload_ipython_extension",
+    "usage",
 ]
 
 

@@ -13,6 +13,8 @@ The tree is grouped by what the caller can do about it::
     │  ├─ OutOfPosition        an input cannot be brought to where the step stands
     │  ├─ TakenRun             another kernel holds the run
     │  ├─ NotTrusted           the store was written under another key
+    │  ├─ EffectRefused        an effect cannot be called here, or so
+    │  ├─ EffectNotKept        an effect is done, and its result could not be kept
     │  ├─ NotKeptRefusal       (also a NotKeptError) a step needs such a value
     │  └─ NotCommitted         there is nothing committed where something was asked for
     ├─ ConflictError         the revision is not the current one: load and decide anew
@@ -64,6 +66,8 @@ class ErrorKind(StrEnum):
     DAMAGED = "damaged"
     UNAVAILABLE = "unavailable"
     UNFIT = "unfit"
+    EFFECT = "effect"
+    EFFECT_NOT_KEPT = "effect-not-kept"
 
 
 class _Told(BaseException):
@@ -157,6 +161,18 @@ class NotCommitted(RefusedError):
     """Something committed was asked for, and there is nothing."""
 
     kind = ErrorKind.NOT_COMMITTED
+
+
+class EffectRefused(RefusedError):
+    """An effect that was not called: not here, not now, or not with these values."""
+
+    kind = ErrorKind.EFFECT
+
+
+class EffectNotKept(RefusedError):
+    """An effect is done and is not repeated, but its result could not be kept."""
+
+    kind = ErrorKind.EFFECT_NOT_KEPT
 
 
 class ConflictError(NbresumeError):

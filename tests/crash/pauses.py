@@ -67,6 +67,16 @@ class Crash:
         self._env = plant(folder / "startup", POINTS)
         self._env["CRASH_FOLDER"] = str(folder)
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables of the kernels."""
+        return dict(self._env)
+
+    def write(self, cells: list[str]) -> None:
+        """Put other cells into the notebook."""
+        self.cells = cells
+        save(self.folder / "main.ipynb", *cells)
+
     def kernel(self) -> Kernel:
         """Return a new kernel for the notebook."""
         return Kernel(self.folder, env=self._env)
@@ -129,6 +139,13 @@ class Crash:
         done = CliRunner().invoke(cli, [command, notebook, *words])
         assert done.exit_code == 0, done.output
         return done.stdout
+
+    def record(self, kind: str) -> dict:
+        """Return what the newest record of a kind says."""
+        paths = sorted((self.folder / ".nbresume").glob("journal/*/*.rec"))
+        found = [json.loads(path.read_bytes()) for path in paths]
+        said = [r["payload"] for r in found if r["kind"] == f"nbresume.{kind}"]
+        return said[-1]
 
     def journal(self) -> list[str]:
         """Return the kinds of all records, damaged ones as "?"."""

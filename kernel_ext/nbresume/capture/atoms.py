@@ -74,7 +74,7 @@ def importable(value: Any) -> str | None:
 
 
 def resolve_import(target: str) -> Any:
-    """Return the object that ``module:qualname`` names.
+    """Return the module, or the object in it that ``module:qualname`` names.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def resolve_import(target: str) -> Any:
     module, _, name = target.partition(":")
     try:
         found: Any = importlib.import_module(module)
-        for part in name.split("."):
+        for part in filter(None, name.split(".")):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise CaptureError(

@@ -26,6 +26,7 @@ from nbresume.run.audit import Audit
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
+from nbresume.run.effects import Effects
 from nbresume.run.evidence import Evidence
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
@@ -387,6 +388,7 @@ def _parts(
         process,
         ambient_limit_bytes=settings.ambient_limit_bytes,
     )
+    effects = Effects(live, restorer, journal, world)
     return Parts(
         live=live,
         snapshot=snapshot,
@@ -394,9 +396,15 @@ def _parts(
         inputs=Inputs(live, restorer, world, process),
         process=process,
         intents=intents,
+        effects=effects,
         commits=commits,
         drift=Drift(world),
-        evidence=Evidence(journal, world, settings.undeclared),
+        evidence=Evidence(
+            journal,
+            world,
+            settings.undeclared,
+            inside_effect=effects.scopes.is_inside,
+        ),
         publisher=publisher,
         claims=recovery.claims,
         recovery=recovery,

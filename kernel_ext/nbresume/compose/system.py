@@ -63,18 +63,12 @@ class ProcessLiveness:
     """Processes of this machine, told apart by pid, start time and boot."""
 
     def __init__(self) -> None:
-        self._me = Writer(
-            nonce=secrets.token_hex(16),
-            host=socket.gethostname(),
-            boot_id=_boot_id(),
-            pid=os.getpid(),
-            started=psutil.Process().create_time(),
-            python=platform.python_version(),
-            product=PRODUCT,
-        )
+        self._me = _this_process()
 
     def me(self) -> Writer:
-        """Return this process as a claim names it."""
+        """Return this process as a claim names it; the child of a fork is another."""
+        if self._me.pid != os.getpid():
+            self._me = _this_process()
         return self._me
 
     def is_alive(self, writer: Writer) -> bool | None:
@@ -99,6 +93,18 @@ class ProcessLiveness:
             return getpass.getuser()
         except (OSError, KeyError):
             return f"uid {os.getuid()}"
+
+
+def _this_process() -> Writer:
+    return Writer(
+        nonce=secrets.token_hex(16),
+        host=socket.gethostname(),
+        boot_id=_boot_id(),
+        pid=os.getpid(),
+        started=psutil.Process().create_time(),
+        python=platform.python_version(),
+        product=PRODUCT,
+    )
 
 
 def _boot_id() -> str:

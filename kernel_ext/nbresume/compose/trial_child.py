@@ -13,6 +13,8 @@ from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from nbresume.capture.atoms import resolve_import
+from nbresume.capture.live import Entry, Made
 from nbresume.compose.graph import Place, Session, open_session
 from nbresume.compose.system import (
     ProcessLiveness,
@@ -89,7 +91,9 @@ def _load(
     for commit in sorted(current, key=lambda commit: commit.revision):
         for name in commit.record.outputs:
             parts.restorer.bind(name, commit)
-    parts.restorer.import_names(state.modules.items())
+    for name, target in state.modules.items():
+        with contextlib.suppress(ImportError, NbresumeError):
+            parts.live.set(name, Entry(resolve_import(target), Made.AMBIENT))
     [commit] = [c for c in current if c.record.step == asked["step"]]
     for name in asked["names"]:
         said = {"name": name}

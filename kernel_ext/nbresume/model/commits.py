@@ -1,9 +1,28 @@
-"""The commit that a person's evidence makes: the work happened; there are no values."""
+"""The commits of a step: how many stay whole, and the one that evidence makes.
+
+The rule: a commit by evidence says what the intent said, and holds no value.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any, Final
 
 from nbresume.model.records import Committed, Intent, ManifestRef, Resolution, Sighting
+
+KEPT_COMMITS: Final = 4
+"""Commits of a step that stay whole in the folded state."""
+KEPT_KEYS: Final = 64
+"""Older commits of a step that can be found again by their key."""
+
+
+def trim(commits: dict[int, Any], keys: dict[str, int], *, current: int) -> None:
+    """Forget the oldest commits of a step, by revision and by key."""
+    for revision in sorted(commits)[:-KEPT_COMMITS]:
+        if revision != current:
+            del commits[revision]
+    while len(keys) > KEPT_KEYS:
+        # by revision: a folded state is written with sorted keys
+        del keys[min(keys, key=keys.__getitem__)]
 
 
 def committed_by_evidence(
@@ -11,20 +30,20 @@ def committed_by_evidence(
     resolution: Resolution,
     *,
     number: int,
-    at: datetime,
     doubt: str,
+    at: datetime,
     seen: Sequence[Sighting],
 ) -> Committed:
-    """Return the commit that a resolution makes of an attempt.
+    """Return the commit that stands for an attempt which a person settled.
 
     Parameters
     ----------
     intent, at, seen
-        Of the attempt that was in doubt: when it began, what it was seen doing.
+        The attempt: what its intent said, when it began, what it was seen doing.
     resolution
-        Names what cannot be kept.
+        The person's evidence.
     number
-        Number of the commit.
+        The number of the commit.
     doubt
         Why the attempt was in doubt.
     """
@@ -47,7 +66,7 @@ def committed_by_evidence(
         in_place=[],
         not_kept=dict.fromkeys(names, reason),
         imports=[],
-        effects=[doubt],
+        effects=[doubt or "settled by evidence"],
         seen=list(seen),
         manifest=ManifestRef(group="", offset=0, length=0, digest=""),
         pack_bytes=0,

@@ -95,6 +95,16 @@ class Usage(Value, frozen=True, kw_only=True, omit_defaults=False):
     cpu_s: float = 0.0
     bytes: int = 0
     """Payload bytes committed."""
+    tokens: int = 0
+    """Reported by the user's code, as is the cost."""
+    cost: float = 0.0
+
+
+class Reported(Value, frozen=True, kw_only=True):
+    """What the user's code reported since the record before: ``nbresume.usage``."""
+
+    tokens: int = 0
+    cost: float = 0.0
 
 
 class Options(Value, frozen=True, kw_only=True):
@@ -150,6 +160,7 @@ class Intent(Record, frozen=True, kw_only=True):
     """Why it runs: new, its code changed, interrupted …"""
     next_object: int = 0
     """Object ids from this number on are free."""
+    reported: Reported | None = None
 
 
 class Output(Value, frozen=True, kw_only=True):
@@ -226,6 +237,7 @@ class Committed(Record, frozen=True, kw_only=True):
     next_object: int = 0
     fold: FoldRef | None = None
     """The newest folded state."""
+    reported: Reported | None = None
 
 
 class Failed(Record, frozen=True, kw_only=True):
@@ -241,6 +253,7 @@ class Failed(Record, frozen=True, kw_only=True):
     started_at: datetime
     duration_s: float
     cpu_s: float = 0.0
+    reported: Reported | None = None
 
 
 class How(StrEnum):
@@ -283,6 +296,73 @@ class Resolution(Record, frozen=True, kw_only=True):
     evidence: Evidence | None = None
     live: bool = False
     """Rerun from the values as they are now."""
+    again: list[str] = []
+    """Effects that a rerun may make anew: their keys."""
+    effect: str = ""
+    """Key of the effect that evidence settles; empty if it settles the step."""
+    result: ManifestRef | None = None
+    """The result that the person gave for that effect; None if that is None."""
+    gave_result: bool = False
+
+
+class EffectOpened(Record, frozen=True, kw_only=True):
+    """An effect is about to be called: durable before the call."""
+
+    KIND: ClassVar[str] = "nbresume.effect_opened"
+    step: str
+    attempt: str
+    number: int
+    """Counts the effect records of the attempt; the result's group ends with it."""
+    key: str
+    generation: int = 0
+    """Raised by ``%steps rerun --again``; part of the identity."""
+    function: str
+    """Name of what is called."""
+    arguments_digest: str
+    idempotency_key: str
+    idempotent: bool = False
+    """The author's word: the remote does equal calls with one key once."""
+    ttl_s: float | None = None
+    """For so long the remote remembers the key; None for ever."""
+    lookup: bool = False
+    """The outside can be asked whether it happened."""
+    repeats: str = ""
+    """The attempt whose open call this one repeats."""
+    reported: Reported | None = None
+
+
+class Ended(StrEnum):
+    """What is known of a call that was opened."""
+
+    DONE = "done"
+    FAILED = "failed"
+    """It raised an exception that its author declared definite: nothing happened."""
+    ABSENT = "absent"
+    """The lookup says that it did not happen."""
+
+
+class EffectDone(Record, frozen=True, kw_only=True):
+    """The outcome of an effect is known."""
+
+    KIND: ClassVar[str] = "nbresume.effect_done"
+    step: str
+    attempt: str
+    number: int
+    key: str
+    generation: int = 0
+    how: Ended
+    error_type: str = ""
+    """Class of a definite exception; its text is private and not kept here."""
+    result: ManifestRef | None = None
+    """Where the result lies; None if it is None, or not kept."""
+    not_kept: str = ""
+    """Why the result could not be kept."""
+    awaited: bool = False
+    """The result is that of an awaitable which the call gave back."""
+    duration_s: float = 0.0
+    evidence: Evidence | None = None
+    """What the lookup found, or a person."""
+    reported: Reported | None = None
 
 
 class MadeCurrent(Record, frozen=True, kw_only=True):
@@ -322,13 +402,9 @@ class Migration(Record, frozen=True, kw_only=True):
     because: str
 
 
-RunRecord = (
-    Claim
-    | Intent
-    | Committed
-    | Failed
-    | Resolution
-    | MadeCurrent
-    | Quarantined
-    | Migration
+OfStep = (
+    Intent | EffectOpened | EffectDone | Committed | Failed | Resolution | MadeCurrent
 )
+"""The records that say something about one step."""
+
+RunRecord = Claim | OfStep | Quarantined | Migration

@@ -12,30 +12,31 @@ from typing import Final
 
 import msgspec
 
-from nbresume.model.commits import committed_by_evidence
+from nbresume.model import effects
+from nbresume.model.commits import committed_by_evidence, trim
+from nbresume.model.effects import EffectHistory
 from nbresume.model.evidence import held_against
 from nbresume.model.records import (
     Ambient,
     Claim,
     Committed,
+    EffectDone,
+    EffectOpened,
     Failed,
     How,
     Intent,
     MadeCurrent,
     ManifestRef,
     Migration,
+    OfStep,
     Quarantined,
     Resolution,
     RunRecord,
     Sighting,
     Usage,
 )
+from nbresume.model.usage import used
 from nbresume.settings import Undeclared
-
-KEPT_COMMITS: Final = 4
-"""Commits of a step that stay whole in the folded state."""
-KEPT_KEYS: Final = 64
-"""Older commits of a step that can be found again by their key."""
 
 
 class State(StrEnum):
@@ -178,13 +179,40 @@ class StepHistory(_Folded, kw_only=True):
     commit_number: int = 0
     rerun: Resolution | None = None
     """A person asked for it to run again."""
+    effects: dict[str, EffectHistory] = {}
+    """Key → what is known of that effect, over all attempts."""
 
     def commit(self) -> Commit | None:
         """Return the commit that counts, if there is one."""
         return self.commits.get(self.current)
 
+    def doubt(
+        self,
+        now: datetime | None = None,
+        *,
+        undeclared: Undeclared = Undeclared.EVIDENCE,
+    ) -> str:
+        """Return why the newest attempt is in doubt if its outcome is unknown, or ''.
+
+        Parameters
+        ----------
+        now
+            The time, for keys that a remote forgets; None if the clock is behind
+            what the chain has recorded.
+        undeclared
+            The policy for steps that declare nothing.
+        """
+        keys = effects.doubtful_keys(self.effects, now)
+        if keys:
+            return f"the outcome of its {effects.spoken_keys(keys)} is unknown"
+        return self.attempt.doubt(undeclared) if self.attempt else ""
+
     def facts(
-        self, claimant: Claimant, *, undeclared: Undeclared = Undeclared.EVIDENCE
+        self,
+        claimant: Claimant,
+        now: datetime | None = None,
+        *,
+        undeclared: Undeclared = Undeclared.EVIDENCE,
     ) -> Facts:
         """Return what the state of the newest attempt depends on."""
         attempt = self.attempt
@@ -192,9 +220,11 @@ class StepHistory(_Folded, kw_only=True):
             outcome = Outcome.COMMITTED if self.current >= 0 else Outcome.NONE
             return Facts(outcome, claimant)
         resolution = attempt.resolution.how if attempt.resolution else None
-        doubt = attempt.doubt(undeclared)
-        open_doubt = attempt.outcome is Outcome.OPEN and bool(doubt)
-        return Facts(attempt.outcome, claimant, open_doubt, resolution)
+        # an open effect is in doubt also when a traceback tells how the body ended
+        in_doubt = bool(effects.doubtful_keys(self.effects, now)) or (
+            attempt.outcome is Outcome.OPEN and bool(attempt.doubt(undeclared))
+        )
+        return Facts(attempt.outcome, claimant, in_doubt, resolution)
 
 
 class StoredAmbient(
@@ -215,6 +245,8 @@ class RunState(_Folded, kw_only=True):
     epoch: int = 0
     claim: Claim | None = None
     claimed_at: datetime | None = None
+    newest_at: datetime | None = None
+    """The latest time that a record tells: no clock can be right and earlier."""
     steps: dict[str, StepHistory] = {}
     ambient: dict[str, StoredAmbient] = {}
     """Name → the newest value that plain cells gave it and an intent stored."""
@@ -229,6 +261,10 @@ class RunState(_Folded, kw_only=True):
     quarantined: list[int] = []
     moved_to: str = ""
     """Chain in which the run goes on: to this one nothing is appended any more."""
+
+    def trusted_time(self, now: datetime) -> datetime | None:
+        """Return the time; None if the clock is behind what is recorded."""
+        return None if self.newest_at is not None and now < self.newest_at else now
 
     def step(self, name: str) -> StepHistory | None:
         """Return the history of a step, if it has one."""
@@ -249,9 +285,27 @@ class RunState(_Folded, kw_only=True):
     ) -> None:
         """Fold one record in; afterwards the state is that at `revision`."""
         self.revision, self.digest = revision, digest
+        self.newest_at = max(at, self.newest_at or at)
+        match record:
+            case Claim() | Quarantined() | Migration():
+                self._stand(record, epoch, at)
+            case _:
+                self._apply_to_step(record, revision, epoch, at)
+
+    def _apply_to_step(
+        self,
+        record: OfStep,
+        revision: int,
+        epoch: int,
+        at: datetime,
+    ) -> None:
         match record:
             case Intent():
                 self._intend(record, revision, epoch, at)
+            case EffectOpened() | EffectDone():
+                known = self._history(record.step, revision).effects
+                effects.note(known, record, at)
+                self.usage = used(self.usage, reported=record.reported)
             case Committed():
                 self._commit(record, Commit(revision=revision, at=at, record=record))
             case Failed():
@@ -260,8 +314,6 @@ class RunState(_Folded, kw_only=True):
                 self._resolve(record, revision, at)
             case MadeCurrent():
                 self._make_current(record)
-            case _:
-                self._stand(record, epoch, at)
 
     def _stand(
         self, record: Claim | Quarantined | Migration, epoch: int, at: datetime
@@ -301,7 +353,7 @@ class RunState(_Folded, kw_only=True):
                     ambient=ambient,
                     manifest=intent.ambient_manifests[ambient.manifest],
                 )
-        self._use(attempts=1)
+        self.usage = used(self.usage, attempts=1, reported=intent.reported)
 
     def _commit(self, record: Committed, commit: Commit) -> None:
         history = self._history(record.step, commit.revision)
@@ -314,10 +366,14 @@ class RunState(_Folded, kw_only=True):
         history.keys.pop(record.key, None)
         history.keys[record.key] = commit.revision
         history.rerun = None
-        _trim(history)
+        trim(history.commits, history.keys, current=history.current)
         self.next_object = max(self.next_object, record.next_object)
-        self._use(
-            wall_s=record.duration_s, cpu_s=record.cpu_s, size=record.payload_bytes
+        self.usage = used(
+            self.usage,
+            wall_s=record.duration_s,
+            cpu_s=record.cpu_s,
+            size=record.payload_bytes,
+            reported=record.reported,
         )
 
     def _fail(self, record: Failed) -> None:
@@ -326,18 +382,28 @@ class RunState(_Folded, kw_only=True):
         if attempt is not None and attempt.intent.attempt == record.attempt:
             attempt.outcome, attempt.failed = Outcome.FAILED, record
             attempt.seen = list(record.seen)
-        self._use(wall_s=record.duration_s, cpu_s=record.cpu_s)
+        self.usage = used(
+            self.usage,
+            wall_s=record.duration_s,
+            cpu_s=record.cpu_s,
+            reported=record.reported,
+        )
 
     def _resolve(self, record: Resolution, revision: int, at: datetime) -> None:
         if record.how is How.RERUN:
             # also of a step that never ran: a person says that it is a new one
-            self._history(record.step, revision).rerun = record
+            asked = self._history(record.step, revision)
+            asked.rerun = record
+            effects.renew(asked.effects, record.again)
             return
         history = self.steps.get(record.step)
         if history is None:
             return
         attempt = history.attempt
         if attempt is None or attempt.intent.attempt != record.attempt:
+            return
+        if record.effect:
+            effects.settle(history.effects, record, [record.effect])
             return
         self.settled += attempt.resolution is None
         attempt.resolution = record
@@ -346,10 +412,11 @@ class RunState(_Folded, kw_only=True):
                 attempt.intent,
                 record,
                 number=history.commit_number + 1,
+                doubt=history.doubt(),
                 at=attempt.at,
-                doubt=attempt.doubt() or "settled by evidence",
                 seen=attempt.seen,
             )
+            effects.settle(history.effects, record, list(history.effects))
             self._commit(
                 made,
                 Commit(revision=revision, at=at, record=made, by_evidence=record),
@@ -364,27 +431,3 @@ class RunState(_Folded, kw_only=True):
         history = self.steps.get(record.step)
         if history is not None:
             history.current = record.commit
-
-    def _use(
-        self,
-        *,
-        attempts: int = 0,
-        wall_s: float = 0.0,
-        cpu_s: float = 0.0,
-        size: int = 0,
-    ) -> None:
-        self.usage = Usage(
-            attempts=self.usage.attempts + attempts,
-            wall_s=self.usage.wall_s + wall_s,
-            cpu_s=self.usage.cpu_s + cpu_s,
-            bytes=self.usage.bytes + size,
-        )
-
-
-def _trim(history: StepHistory) -> None:
-    newest = sorted(history.commits)[-KEPT_COMMITS:]
-    keep = {*newest, history.current}
-    history.commits = {r: c for r, c in history.commits.items() if r in keep}
-    while len(history.keys) > KEPT_KEYS:
-        # by revision: a folded state is written with sorted keys
-        del history.keys[min(history.keys, key=history.keys.__getitem__)]

@@ -337,7 +337,7 @@ class Commits:
             libraries=versions_of(
                 [*intent.inputs, *captured.outputs], imports, self._live.namespace
             ),
-            effects=running.effects,
+            effects=running.outside,
             seen=running.seen,
             manifest=packed.ref,
             pack_bytes=draft.pack_bytes,

@@ -4,22 +4,38 @@ The rule: facts only, and of outside calls never more than a sighting holds.
 """
 
 from nbresume.errors import AmbiguousStep, RefusedError, TakenRun
+from nbresume.model.effects import open_keys, spoken_keys
 from nbresume.model.evidence import words
 from nbresume.model.records import How
-from nbresume.model.states import Attempt, RunState, State
+from nbresume.model.states import Attempt, Outcome, RunState, State, StepHistory
 from nbresume.plan.planner import spoken
 from nbresume.run.position import Order
 
 
-def ambiguous(step: str, attempt: Attempt, doubt: str) -> AmbiguousStep:
-    """Return the refusal of a step in doubt."""
-    ended = "failed" if attempt.failed else "was cut off"
-    remedy = f"Look outside, then type {settle(step)}"
-    if word_would_settle(attempt):
+def ambiguous(
+    history: StepHistory, attempt: Attempt, doubt: str, effects: list[str]
+) -> AmbiguousStep:
+    """Return the refusal of a step in doubt.
+
+    Parameters
+    ----------
+    history, attempt
+        The step and its newest attempt.
+    doubt
+        Why it is in doubt.
+    effects
+        Keys of its effects that may have happened.
+    """
+    step, told_when = history.name, _with_time(attempt, doubt)
+    ended = " and failed" if attempt.failed else " and was cut off"
+    if effects or attempt.outcome is Outcome.COMMITTED:
+        ended = ""
+    remedy = f"Look outside, then type {settle(step, effects)}"
+    if word_would_settle(history):
         remedy += f". If its calls only read, make its header %%step {step} --pure"
     return AmbiguousStep(
         f"step {step} is ambiguous (in doubt) and was not run",
-        because=f"{_with_time(attempt, doubt)} and {ended}; it may or may not have "
+        because=f"{told_when}{ended}; it may or may not have "
         f"acted on the outside. Started {attempt.at.astimezone():%Y-%m-%d %H:%M:%S} by "
         f"{attempt.by or 'an unknown kernel'}",
         remedy=remedy,
@@ -51,14 +67,31 @@ def abandoned(step: str, attempt: Attempt) -> RefusedError:
     )
 
 
-def settle(step: str) -> str:
-    """Return the commands that settle a step in doubt."""
-    return f"%steps resolve {step} retry | evidence | abandon --because TEXT"
+def left_open(step: str, effects: list[str]) -> AmbiguousStep:
+    """Return the refusal to commit a step whose effects have no known outcome."""
+    return AmbiguousStep(
+        f"step {step} is ambiguous (in doubt) and was not committed",
+        because=f"its cell has ended, and the outcome of its {spoken_keys(effects)} is "
+        "unknown",
+        remedy=f"Look outside, then type {settle(step, effects)}",
+        step=step,
+    )
 
 
-def word_would_settle(attempt: Attempt) -> bool:
+def settle(step: str, effects: list[str]) -> str:
+    """Return the commands that settle a step in doubt, or one effect of it."""
+    whole = f"%steps resolve {step} retry | evidence | abandon --because TEXT"
+    if not effects:
+        return whole
+    one = f"%steps resolve {step} evidence --effect KEY --because TEXT"
+    return f"{whole}; for one effect that did happen: {one}"
+
+
+def word_would_settle(history: StepHistory) -> bool:
     """Say whether ``--pure`` or ``--always``, typed now, answers the doubt."""
-    return not attempt.intent.options.effects
+    attempt = history.attempt
+    declared = attempt is not None and attempt.intent.options.effects
+    return not declared and not open_keys(history.effects)
 
 
 def ended_badly(state: State, attempt: Attempt) -> bool:
@@ -71,9 +104,13 @@ def ended_badly(state: State, attempt: Attempt) -> bool:
     return state in (State.FAILED, State.RAN) and not allowed
 
 
-def told(attempt: Attempt, doubt: str, below: list[str]) -> list[str]:
+def told(
+    history: StepHistory, attempt: Attempt, doubt: str, below: list[str]
+) -> list[str]:
     """Return what a person is told, and acknowledges, when deciding on an attempt."""
-    lines = [doubt] if doubt else []
+    lines = [f"the effect {key!r} is open" for key in open_keys(history.effects)]
+    if doubt and not lines:
+        lines = [doubt]
     if attempt.seen:
         lines = list(dict.fromkeys([*lines, words(attempt.seen)]))
         least = "" if attempt.failed else "at least "

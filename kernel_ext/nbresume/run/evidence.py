@@ -10,6 +10,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
+from nbresume.model.effects import spoken_keys
 from nbresume.model.evidence import held_against, words
 from nbresume.model.records import Committed, Intent, Sighting
 from nbresume.run.journal import Journal
@@ -53,9 +54,23 @@ class Evidence:
         self._unwatch()
         return list(self._seen.values())
 
-    def effects(self, intent: Intent, seen: list[Sighting]) -> list[str]:
-        """Return how a step that ended is known to touch the outside, in words."""
+    def outside(
+        self, intent: Intent, seen: list[Sighting], effects: list[str]
+    ) -> list[str]:
+        """Return how a step that ended is known to touch the outside, in words.
+
+        Parameters
+        ----------
+        intent
+            Of its attempt.
+        seen
+            What it was seen doing.
+        effects
+            Keys of the effects that it asked for.
+        """
         known = ["it declared --effects"] if intent.options.effects else []
+        if effects:
+            known.append(f"it made the {spoken_keys(effects)}")
         held = held_against(intent.options, seen, self._undeclared) if seen else ""
         return [*known, held] if held else known
 

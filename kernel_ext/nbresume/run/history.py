@@ -11,11 +11,15 @@ import msgspec
 
 from nbresume.errors import Damaged, SchemaError
 from nbresume.model.codec import record_of
+from nbresume.model.effects import reference_of
 from nbresume.model.envelope import Envelope
 from nbresume.model.evidence import words
 from nbresume.model.records import (
     Claim,
     Committed,
+    EffectDone,
+    EffectOpened,
+    Ended,
     Failed,
     Intent,
     MadeCurrent,
@@ -131,14 +135,14 @@ def _text(record: RunRecord) -> str:
             return f"{_process(record)} {how}"
         case Intent():
             return "began"
-        case Committed():
-            lost = f", without {', '.join(record.not_kept)}" if record.not_kept else ""
-            return f"committed as number {record.commit_number}{lost}{_seen(record)}"
-        case Failed():
-            how = "was interrupted" if record.interrupted else "failed"
-            return f"{how}{_seen(record)}"
+        case EffectOpened() | EffectDone():
+            return _effect(record)
+        case Committed() | Failed():
+            return _outcome(record)
         case Resolution():
-            return f"settled as {record.how}"
+            about = f"effect {record.effect!r} " if record.effect else ""
+            again = f", again: {', '.join(record.again)}" if record.again else ""
+            return f"{about}settled as {record.how}{again}"
         case MadeCurrent():
             renamed = f", was {record.renamed_from}" if record.renamed_from else ""
             return f"commit of revision {record.commit} is current{renamed}"
@@ -162,10 +166,10 @@ def _why(record: RunRecord, former: Claim | None) -> str:
         case Intent():
             again = f", repeats attempt {record.recovers}" if record.recovers else ""
             return f"{record.reason}{again}"
-        case Committed():
-            return f"policy {record.policy}" if record.policy else "its body ended"
-        case Failed():
-            return "Ctrl-C" if record.interrupted else f"it raised {record.error_type}"
+        case EffectOpened() | EffectDone():
+            return _why_effect(record)
+        case Committed() | Failed():
+            return _why_ended(record)
         case Resolution():
             policy = f" (policy {record.policy})" if record.policy else ""
             return f"{record.because}{policy}"
@@ -190,3 +194,46 @@ def _process(claim: Claim) -> str:
 def _seen(record: Committed | Failed) -> str:
     seen = words(record.seen)
     return f" ({seen})" if seen else ""
+
+
+def _outcome(record: Committed | Failed) -> str:
+    if isinstance(record, Failed):
+        how = "was interrupted" if record.interrupted else "failed"
+    else:
+        lost = f", without {', '.join(record.not_kept)}" if record.not_kept else ""
+        how = f"committed as number {record.commit_number}{lost}"
+    return f"{how}{_seen(record)}"
+
+
+def _why_ended(record: Committed | Failed) -> str:
+    if isinstance(record, Failed):
+        return "Ctrl-C" if record.interrupted else f"it raised {record.error_type}"
+    return f"policy {record.policy}" if record.policy else "its body ended"
+
+
+def _effect(record: EffectOpened | EffectDone) -> str:
+    anew = f" (generation {record.generation + 1})" if record.generation else ""
+    told = f"effect {record.key!r}{anew}"
+    if isinstance(record, EffectOpened):
+        return f"{told} is called"
+    match record.how:
+        case Ended.FAILED:
+            return f"{told} surely failed"
+        case Ended.ABSENT:
+            return f"{told} did not happen"
+        case Ended.DONE:
+            lost = ", result not kept" if record.not_kept else ""
+            return f"{told} is done{lost}"
+
+
+def _why_effect(record: EffectOpened | EffectDone) -> str:
+    if isinstance(record, EffectOpened):
+        again = f", repeats attempt {record.repeats}" if record.repeats else ""
+        return f"its body asked for it{again}"
+    match record.how:
+        case Ended.FAILED:
+            return f"it raised {record.error_type}"
+        case Ended.ABSENT:
+            return "by lookup"
+        case Ended.DONE:
+            return reference_of(record.evidence).strip() or "its call returned"

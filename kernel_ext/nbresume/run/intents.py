@@ -24,7 +24,7 @@ from nbresume.run.position import Demand
 from nbresume.run.process import Baseline, ProcessStates
 from nbresume.run.recovery import Passage
 from nbresume.run.restore import Restorer
-from nbresume.run.standing import Brought
+from nbresume.run.standing import Brought, Standing
 
 LARGE_BYTES = 64 << 20
 """An ambient value of this size is worth a hint to make it a step."""
@@ -46,9 +46,11 @@ class Running:
     started_s: float
     started_cpu_s: float
     outputs: list[Shown] = field(default_factory=list)
+    effects: dict[str, None] = field(default_factory=dict)
+    """Keys of the effects that the body asked for, in order."""
     seen: list[Sighting] = field(default_factory=list)
     """What the body was seen doing outside."""
-    effects: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
     """How the step is known to touch the outside."""
 
 
@@ -113,7 +115,7 @@ class Intents:
             key=brought.key,
             aliases={n: list(o) for n, o in brought.cues.aliases.items()},
             after=dict(brought.cues.after),
-            idempotency_key=idempotency_key(self._journal.run_id, standing.step),
+            idempotency_key=self._idempotency_key(standing),
             recovers=passage.recovers,
             unattended=passage.unattended,
             reason=reason,
@@ -132,6 +134,19 @@ class Intents:
             started_s=self._world.clock.monotonic_s(),
             started_cpu_s=self._world.clock.cpu_s(),
         )
+
+    def _idempotency_key(self, standing: Standing) -> str:
+        former = standing.history.attempt if standing.history else None
+        if former is not None:
+            # a step that was renamed is the same work
+            return former.intent.idempotency_key
+        key = idempotency_key(self._journal.run_id, standing.step)
+        others = self._journal.state.steps.values()
+        taken = {h.attempt.intent.idempotency_key for h in others if h.attempt}
+        while key in taken:
+            # a renamed step has kept the key of the name that this one has now
+            key = idempotency_key(key, standing.step)
+        return key
 
     def _touched(self, brought: Brought) -> frozenset[str]:
         """Take the baseline of every name whose value the body could change."""

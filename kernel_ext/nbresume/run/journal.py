@@ -6,7 +6,10 @@ somebody decided something, which is applied before the next try.
 """
 
 import logging
+import threading
 from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from nbresume.errors import ConflictError, Damaged, FencedError, NotTrusted, SchemaError
 from nbresume.model.codec import (
@@ -21,10 +24,15 @@ from nbresume.model.envelope import Envelope
 from nbresume.model.records import (
     Claim,
     Committed,
+    EffectDone,
+    EffectOpened,
+    Failed,
     FoldRef,
+    Intent,
     MadeCurrent,
     Quarantined,
     Record,
+    Reported,
     Resolution,
     RunRecord,
     Sighting,
@@ -44,6 +52,9 @@ from nbresume.store.seen import Seen
 from nbresume.store.trust import Link, Trust
 
 _log = logging.getLogger("nbresume.run")
+
+_CARRIERS = (Intent, EffectOpened, EffectDone, Committed, Failed)
+"""Records of the claimant that carry what the user's code reported."""
 
 FOLD_FLOOR_BYTES = 16_384
 """A new fold is not written before the records since the last one weigh this much."""
@@ -72,13 +83,15 @@ class Journal:
         self.was_fenced = False
         """An append of this process was refused: it goes on only by a take-over."""
         self._first = chain
+        self.lock = threading.RLock()
+        """Held while the chain and its state move: effects come from threads too."""
+        self._reported = Reported()
         self._chain = chain
         self._trust = trust
         self._seen = seen
         self._world = world
         self._product = product
         self._schemas = schemas
-        self._me = world.liveness.me()
         self._tail_bytes = 0
         """Weight of the records after the newest fold."""
         self._told: set[int] = set()
@@ -163,10 +176,11 @@ class Journal:
 
     def refresh(self) -> None:
         """Read what was appended since; afterwards `state` is the newest."""
-        links = self._chain.follow(self.state.revision)
-        if links:
-            self._apply_all(self._trust.vouch(links))
-        self._read_notes()
+        with self.lock:
+            links = self._chain.follow(self.state.revision)
+            if links:
+                self._apply_all(self._trust.vouch(links))
+            self._read_notes()
 
     def _read_notes(self) -> None:
         """Let attempts without an outcome know what they were seen doing."""
@@ -219,7 +233,7 @@ class Journal:
     def _recall(self, record: MadeCurrent) -> None:
         """Put a commit that counts again back into the state if it was trimmed."""
         history = self.state.step(record.step)
-        if history is None or record.commit in history.commits:
+        if history is None or record.commit < 0 or record.commit in history.commits:
             return
         commit = self.commit_at(record.commit)
         if commit is not None:
@@ -261,8 +275,9 @@ class Journal:
     @property
     def is_claimant(self) -> bool:
         """Say whether this process is the writer of the run, as far as was read."""
-        claim = self.state.claim
-        return claim is not None and claim.writer.nonce == self._me.nonce
+        # asked anew: the child of a fork is another process
+        claim, me = self.state.claim, self._world.liveness.me()
+        return claim is not None and claim.writer.nonce == me.nonce
 
     def wants_fold(self) -> bool:
         """Say whether the next commit should carry a new fold."""
@@ -287,22 +302,42 @@ class Journal:
         ConflictError
             Somebody settled this very attempt meanwhile.
         """
-        while True:
-            self.check_fence()
-            try:
-                return self._append(record, self.state.epoch)
-            except ConflictError:
-                before = self.state.revision
-                self.refresh()
-                self._check_attempt(attempt, before)
+        with self.lock:
+            carries = isinstance(record, _CARRIERS) and self._reported != Reported()
+            if carries:
+                record = msgspec.structs.replace(record, reported=self._reported)
+            while True:
+                self.check_fence()
+                try:
+                    revision = self._append(record, self.state.epoch)
+                except ConflictError:
+                    before = self.state.revision
+                    self.refresh()
+                    self._check_attempt(attempt, before)
+                else:
+                    break
+            if carries:
+                self._reported = Reported()
+            return revision
+
+    def report(self, *, tokens: int, cost: float) -> None:
+        """Count what the user's code used; the next record of the attempt carries it.
+
+        Until then a kill loses it: what the run says is a lower bound.
+        """
+        with self.lock:
+            self._reported = Reported(
+                tokens=self._reported.tokens + tokens, cost=self._reported.cost + cost
+            )
 
     def decide(self, record: Record) -> int:
         """Append a decision that anybody with the key may make; return its revision."""
-        while True:
-            try:
-                return self._append(record, self.state.epoch)
-            except ConflictError:
-                self.refresh()
+        with self.lock:
+            while True:
+                try:
+                    return self._append(record, self.state.epoch)
+                except ConflictError:
+                    self.refresh()
 
     def claim(self, record: Claim) -> int:
         """Append a claim of the next epoch, then quarantine what is damaged.

@@ -5,8 +5,9 @@ along, and work that acted on the outside is never taken for something else.
 """
 
 from nbresume.errors import DuplicateName, LockedStep
+from nbresume.model.effects import spoken_keys
 from nbresume.model.records import Committed
-from nbresume.model.states import Commit, RunState
+from nbresume.model.states import Commit, RunState, StepHistory
 from nbresume.run.standing import Standing
 
 
@@ -54,6 +55,18 @@ def former_commit(standing: Standing, state: RunState) -> Commit | None:
         if commit.record.cell_id == standing.cell[0]:
             return commit
     return None
+
+
+def under_other_name(step: str, former: StepHistory) -> LockedStep:
+    """Return the refusal to make effects again because a cell has another name."""
+    return LockedStep(
+        f"step {step} was not run",
+        because=f"its cell was step {former.name}, whose "
+        f"{spoken_keys(list(former.effects))} would be made again under a new name",
+        remedy=f"If it is the same work, type %steps rename {former.name} {step}; if "
+        f"it is a new step, type %steps rerun {step} --because TEXT",
+        step=step,
+    )
 
 
 def other_name(step: str, record: Committed) -> LockedStep:

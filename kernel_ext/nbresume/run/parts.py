@@ -7,6 +7,7 @@ from nbresume.capture.snapshot import Snapshot
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
+from nbresume.run.effects import Effects
 from nbresume.run.evidence import Evidence
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
@@ -28,6 +29,7 @@ class Parts:
     process: ProcessStates
     inputs: Inputs
     intents: Intents
+    effects: Effects
     commits: Commits
     drift: Drift
     evidence: Evidence

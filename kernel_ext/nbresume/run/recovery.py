@@ -5,13 +5,15 @@ is ambiguous until a person or a declared policy decides, on record.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError
+from nbresume.model.effects import doubtful_keys, open_keys
 from nbresume.model.ids import parse_step_name
-from nbresume.model.records import Evidence, How, MadeCurrent, Resolution
+from nbresume.model.records import How, MadeCurrent, Resolution
 from nbresume.model.states import Attempt, Claimant, State, StepHistory, state_of
+from nbresume.run import settling
 from nbresume.run.claims import Claims
 from nbresume.run.doubt import (
     abandoned,
@@ -24,8 +26,10 @@ from nbresume.run.doubt import (
     word_would_settle,
 )
 from nbresume.run.journal import Journal
+from nbresume.run.naming import under_other_name
 from nbresume.run.ports import World
 from nbresume.run.position import Order
+from nbresume.run.settling import Answer
 from nbresume.run.standing import Standing
 from nbresume.settings import Settings, Undeclared
 
@@ -39,18 +43,8 @@ class Passage:
     unattended: int = 0
     resolution: Resolution | None = None
     """A policy's decision, to be recorded before the intent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a person says about a step, as it was typed."""
-
-    how: How
-    because: str
-    kind: str = "statement"
-    """Of evidence: receipt, query or statement."""
-    reference: str = ""
-    names_not_kept: list[str] = field(default_factory=list)
+    repeats: frozenset[str] = frozenset()
+    """Open effects that somebody allowed to be called again."""
 
 
 class Recovery:
@@ -88,17 +82,22 @@ class Recovery:
             return State.NEW
         attempt = history.attempt
         claimant = self.claimant(attempt) if attempt else Claimant.GONE
-        state = state_of(history.facts(claimant, undeclared=self._settings.undeclared))
+        state = self._state_of(history, claimant)
         if state is State.NEW and history.current >= 0:
             return State.COMMITTED
         return state
 
-    def doubt(self, attempt: Attempt) -> str:
-        """Return why an attempt is in doubt under the policy that holds here, or ''."""
+    def _state_of(self, history: StepHistory, claimant: Claimant) -> State:
         policy = self._settings.undeclared
-        if attempt.failed is not None and policy is Undeclared.REFUSE:
+        return state_of(history.facts(claimant, self._now(), undeclared=policy))
+
+    def doubt(self, history: StepHistory) -> str:
+        """Return why a step is in doubt under the policy that holds here, or ''."""
+        attempt, policy = history.attempt, self._settings.undeclared
+        failed = attempt is not None and attempt.failed is not None
+        if failed and policy is Undeclared.REFUSE:
             policy = Undeclared.EVIDENCE  # it was not cut off: how it ended is known
-        return attempt.doubt(policy)
+        return history.doubt(self._now(), undeclared=policy)
 
     # -- may it run? ------------------------------------------------------------
 
@@ -121,22 +120,33 @@ class Recovery:
         if history is None or attempt is None:
             return Passage()
         claimant = self.claimant(attempt)
-        state = state_of(history.facts(claimant, undeclared=self._settings.undeclared))
+        state = self._state_of(history, claimant)
         if state is State.RUNNING:
             raise being_run(standing.step, attempt)
         if state is State.ABANDONED:
             raise abandoned(standing.step, attempt)
-        ended = ended_badly(state, attempt) and self.doubt(attempt) != ""
+        return self._after(standing, history, attempt, state)
+
+    def _after(
+        self,
+        standing: Standing,
+        history: StepHistory,
+        attempt: Attempt,
+        state: State,
+    ) -> Passage:
+        ended = ended_badly(state, attempt) and self.doubt(history) != ""
         if state is State.AMBIGUOUS or (ended and not self._settings.attended):
-            return self._by_policy(standing, attempt)
+            return self._by_policy(standing, history, attempt)
         if state is State.INTERRUPTED:
             return self._again(standing.step, attempt)
         if ended:
             because = "run again by somebody who could see how it ended"
             return Passage(
                 recovers=attempt.intent.attempt,
-                resolution=self._retry(standing, attempt, because),
+                resolution=self._retry(standing, history, attempt, because),
             )
+        if attempt.resolution is not None and attempt.resolution.how is How.RETRY:
+            return Passage(repeats=frozenset(open_keys(history.effects)))
         return Passage()
 
     def _check_former_name(self, standing: Standing) -> None:
@@ -149,30 +159,43 @@ class Recovery:
             attempt = history.attempt
             if attempt is None or name in carried:
                 continue
-            same_cell = attempt.intent.cell_id == standing.cell[0]
-            if same_cell and self.state(history) is State.AMBIGUOUS:
-                raise ambiguous(name, attempt, self.doubt(attempt))
+            if attempt.intent.cell_id != standing.cell[0]:
+                continue
+            if self.state(history) is State.AMBIGUOUS:
+                raise self._ambiguous(history, attempt)
+            if history.effects and history.current < 0:
+                raise under_other_name(standing.step, history)
 
-    def _by_policy(self, standing: Standing, attempt: Attempt) -> Passage:
-        step, doubt, header = standing.step, self.doubt(attempt), standing.header
-        if (header.pure or header.always) and word_would_settle(attempt):
+    def _by_policy(
+        self, standing: Standing, history: StepHistory, attempt: Attempt
+    ) -> Passage:
+        step, doubt, header = standing.step, self.doubt(history), standing.header
+        if (header.pure or header.always) and word_would_settle(history):
             policy = f"{'--pure' if header.pure else '--always'}, typed after it ran"
         elif header.retry or self._settings.retry:
             policy = "--retry" if header.retry else "nbresume run --retry"
         else:
-            raise ambiguous(step, attempt, doubt)
+            raise self._ambiguous(history, attempt)
         self._world.screen.say(
             f"step {step} was ambiguous (in doubt): {doubt}; "
             f"the policy {policy} runs it again"
         )
-        resolution = self._retry(standing, attempt, f"policy {policy}", policy=policy)
+        because = f"policy {policy}"
+        resolution = self._retry(standing, history, attempt, because, policy=policy)
         passage = Passage(recovers=attempt.intent.attempt)
         if attempt.failed is None:
             passage = self._again(step, attempt)
-        return replace(passage, resolution=resolution)
+        repeats = frozenset(open_keys(history.effects))
+        return replace(passage, resolution=resolution, repeats=repeats)
 
     def _retry(
-        self, standing: Standing, attempt: Attempt, because: str, *, policy: str = ""
+        self,
+        standing: Standing,
+        history: StepHistory,
+        attempt: Attempt,
+        because: str,
+        *,
+        policy: str = "",
     ) -> Resolution:
         below = built_on(standing.step, standing.order, self._journal.state)
         return Resolution(
@@ -182,7 +205,7 @@ class Recovery:
             actor=self._world.liveness.actor(),
             because=because,
             policy=policy,
-            acknowledged=told(attempt, self.doubt(attempt), below),
+            acknowledged=told(history, attempt, self.doubt(history), below),
         )
 
     def _again(self, step: str, attempt: Attempt) -> Passage:
@@ -223,9 +246,16 @@ class Recovery:
                 raise AmbiguousStep(
                     f"step {standing.step} was not run",
                     because=f"step {step} above it is {word}",
-                    remedy=f"Type {settle(step)}",
+                    remedy=f"Type {settle(step, self._doubtful(history))}",
                     step=step,
                 )
+
+    def _ambiguous(self, history: StepHistory, attempt: Attempt) -> AmbiguousStep:
+        keys = self._doubtful(history)
+        return ambiguous(history, attempt, self.doubt(history), keys)
+
+    def _doubtful(self, history: StepHistory) -> list[str]:
+        return doubtful_keys(history.effects, self._now())
 
     # -- decisions of people ----------------------------------------------------
 
@@ -255,9 +285,16 @@ class Recovery:
         attempt = history.attempt if history else None
         if history is None or attempt is None:
             raise unknown_step(step, "was not settled")
-        self._check_settles(history)
+        if answer.effect:
+            state = self.state(history)
+            settling.check_open(history, state, answer.effect, answer.how)
+        else:
+            self._check_settles(history)
         below = built_on(step, order, self._journal.state)
-        record = self._resolution(step, attempt, answer, below)
+        lines = told(history, attempt, self.doubt(history), below)
+        record = settling.resolution(
+            self._journal, self._world, history, attempt, answer, lines
+        )
         self._journal.decide(record)
         return record
 
@@ -273,10 +310,24 @@ class Recovery:
         if self._journal.state.step(step) is None and order.step_place(step) < 0:
             raise unknown_step(step, "was not found")
 
-    def rerun(self, step: str, *, because: str, live: bool = False) -> None:
-        """Record that a step may run again, or that it is a new one."""
+    def rerun(
+        self,
+        step: str,
+        *,
+        because: str,
+        live: bool = False,
+        again: list[str] | None = None,
+    ) -> None:
+        """Record that a step may run again, or that it is a new one.
+
+        Raises
+        ------
+        RefusedError
+            Effects shall be made again that are not on record, or are open.
+        """
         self._journal.refresh()
         history = self._journal.state.step(step)
+        settling.check_again(history, step, again or [])
         attempt = history.attempt if history else None
         self._journal.decide(
             Resolution(
@@ -286,6 +337,7 @@ class Recovery:
                 actor=self._world.liveness.actor(),
                 because=because,
                 live=live,
+                again=again or [],
             )
         )
 
@@ -302,25 +354,26 @@ class Recovery:
         new = parse_step_name(new)
         self._journal.refresh()
         commit = self._journal.state.commit(old)
-        if commit is None:
+        former = self._journal.state.step(old)
+        if commit is None and not (former and former.effects):
             raise NotCommitted(
                 f"step {old} was not renamed",
-                because="it has no commit in this run",
+                because="it has no commit in this run, and no effect",
                 remedy="Type %steps to see the steps.",
                 step=old,
             )
         taken = self._journal.state.step(new)
-        if taken is not None and taken.current >= 0:
+        if taken is not None and (taken.current >= 0 or taken.effects):
             raise RefusedError(
                 f"step {old} was not renamed",
-                because=f"step {new} has commits of its own",
+                because=f"step {new} has commits or effects of its own",
                 remedy="Choose another name.",
                 step=old,
             )
         self._journal.decide(
             MadeCurrent(
                 step=new,
-                commit=commit.revision,
+                commit=commit.revision if commit else -1,
                 renamed_from=old,
                 actor=self._world.liveness.actor(),
             )
@@ -338,29 +391,8 @@ class Recovery:
             step=history.name,
         )
 
-    def _resolution(
-        self, step: str, attempt: Attempt, answer: Answer, below: list[str]
-    ) -> Resolution:
-        evidence = None
-        if answer.how is How.EVIDENCE:
-            evidence = Evidence(
-                kind=answer.kind,
-                reference=answer.reference,
-                observed_at=self._now(),
-                names_not_kept=answer.names_not_kept,
-            )
-        return Resolution(
-            step=step,
-            attempt=attempt.intent.attempt,
-            how=answer.how,
-            actor=self._world.liveness.actor(),
-            because=answer.because,
-            acknowledged=told(attempt, self.doubt(attempt), below),
-            evidence=evidence,
-        )
-
-    def _now(self) -> datetime:
-        return self._world.clock.now()
+    def _now(self) -> datetime | None:
+        return self._journal.state.trusted_time(self._world.clock.now())
 
     # -- the resume point -------------------------------------------------------
 

@@ -5,8 +5,7 @@ them was vouched for and with their digests checked. A live object that stands f
 unit is used as it is, so that names restored in any order share what they shared.
 """
 
-from collections.abc import Iterable
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
 from nbresume.capture.atoms import resolve_import
@@ -94,7 +93,7 @@ class Restorer:
         binding = manifest.names[name]
         match binding.source:
             case Source.MODULE | Source.IMPORT:
-                return _import(binding.target)
+                return resolve_import(binding.target)
             case Source.ATOM:
                 return self._atoms_of(manifest)[name]
             case Source.UNIT:
@@ -145,12 +144,30 @@ class Restorer:
             return None
         return entry.value if self._live.version(name) == version else None
 
-    def _rebuild(self, object_id: str, unit: Unit, manifest: Manifest) -> None:
-        got = rebuild(
+    def alone(self, ref: ManifestRef, resolve: Callable[[str], Any]) -> Any:
+        """Return the value that has a group to itself: the result of an effect.
+
+        Raises
+        ------
+        Damaged
+            Its bytes are missing or not those of their digests.
+        CaptureError
+            The loading code of its type failed.
+        """
+        manifest = self.manifest(ref)
+        return self._load(next(iter(manifest.units.values())), manifest, resolve)
+
+    def _load(self, unit: Unit, manifest: Manifest, resolve: Callable[..., Any]) -> Any:
+        return rebuild(
             self._payload(manifest, unit.stream),
             [self._payload(manifest, digest) for digest in unit.buffers],
-            resolve=lambda ref: self._standing(ref, manifest.units[ref]),
+            resolve=resolve,
             namespace=self._live.namespace,
+        )
+
+    def _rebuild(self, object_id: str, unit: Unit, manifest: Manifest) -> None:
+        got = self._load(
+            unit, manifest, lambda ref: self._standing(ref, manifest.units[ref])
         )
         members = unit.members or [object_id]
         values = got if unit.members else [got]
@@ -221,7 +238,7 @@ class Restorer:
         remedy = f"Run step {step} again." if step else "Run its cell again."
         try:
             return self._value(name, self.manifest(ref))
-        except (Damaged, CaptureError, ImportError) as error:
+        except (Damaged, CaptureError) as error:
             raise RefusedError(
                 f"{name}, made by {maker}, was not restored",
                 because=str(error),
@@ -349,10 +366,11 @@ class Restorer:
     def _import_again(self, record: Committed) -> None:
         for module in record.imports:
             try:
-                _import(module)
-            except (ImportError, CaptureError) as error:
+                resolve_import(module)
+            except CaptureError as error:
                 self._world.screen.say(
-                    f"step {record.step} imported {module}, which is not here: {error}"
+                    f"step {record.step} imported {module}, which is not here: "
+                    f"{error.because}"
                 )
 
     def _drop_not_kept(self, commit: Commit) -> list[str]:
@@ -369,23 +387,6 @@ class Restorer:
             if reason != CLOSED_FILE:
                 gone.append(f"{name} ({reason})")
         return gone
-
-    def import_names(self, names: Iterable[tuple[str, str]]) -> list[str]:
-        """Bind modules and imports; return those that could not be imported."""
-        missing = []
-        for name, target in names:
-            try:
-                value = _import(target)
-            except (ImportError, CaptureError) as error:
-                missing.append(f"{name} (import of {target} failed: {error})")
-            else:
-                self._live.set(name, Entry(value, Made.AMBIENT))
-        return missing
-
-
-def _import(target: str) -> Any:
-    """Return a module, or what ``module:qualname`` names in one."""
-    return resolve_import(target) if ":" in target else import_module(target)
 
 
 def _not_kept(name: str, record: Committed) -> NotKeptRefusal:

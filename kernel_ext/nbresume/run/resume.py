@@ -7,7 +7,9 @@ twice equals doing it once.
 
 from dataclasses import dataclass, field
 
-from nbresume.errors import NbresumeError
+from nbresume.capture.atoms import resolve_import
+from nbresume.capture.live import Entry, Made
+from nbresume.errors import CaptureError, NbresumeError
 from nbresume.model.states import StoredAmbient
 from nbresume.run.parts import Parts
 from nbresume.run.position import Demand, Order, Positions, Wanted
@@ -133,7 +135,15 @@ def _import(parts: Parts, resumed: Resumed) -> None:
         for name, target in parts.journal.state.modules.items()
         if not parts.live.has(name)
     ]
-    resumed.missing += parts.restorer.import_names(wanted)
+    for name, target in wanted:
+        try:
+            value = resolve_import(target)
+        except CaptureError as error:
+            resumed.missing.append(
+                f"{name} (import of {target} failed: {error.because})"
+            )
+        else:
+            parts.live.set(name, Entry(value, Made.AMBIENT))
 
 
 def _is_always(parts: Parts, step: str) -> bool:

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from nbresume.capture.live import CellText
 from nbresume.errors import (
+    AmbiguousStep,
     CaptureError,
     FencedError,
     LockedStep,
@@ -25,6 +26,7 @@ from nbresume.plan.header import Header
 from nbresume.plan.key import differences
 from nbresume.plan.names import Names
 from nbresume.plan.planner import spoken
+from nbresume.run import doubt
 from nbresume.run.commits import Changes
 from nbresume.run.inputs import committed_cues
 from nbresume.run.intents import Running
@@ -202,6 +204,7 @@ class Stepper:
             parts.journal.decide(passage.resolution)
         self._ran = None
         self._running = parts.intents.open(brought, passage, reason=reason)
+        parts.effects.begin(self._running, passage.repeats)
         parts.evidence.begin(self._running.intent)
 
     # -- capture → commit -------------------------------------------------------
@@ -220,6 +223,8 @@ class Stepper:
         ------
         CaptureError
             The body finished and its result was not committed: the step is RAN.
+        AmbiguousStep
+            The body finished, and one of its effects is open.
         FencedError
             Another kernel took the run over; nothing was written.
         """
@@ -227,9 +232,15 @@ class Stepper:
         if running is None:
             return
         self._running = None
+        left_open = parts.effects.end()
         running.seen = parts.evidence.end()
-        running.effects = parts.evidence.effects(running.intent, running.seen)
+        running.outside = parts.evidence.outside(
+            running.intent, running.seen, list(running.effects)
+        )
         running.outputs = parts.world.screen.stop()
+        if finished and left_open:
+            error = doubt.left_open(running.intent.step, left_open)
+            finished = False
         try:
             ran = self._end(running, held=finished)
         except KeyboardInterrupt as interrupt:
@@ -238,8 +249,10 @@ class Stepper:
             raise
         if finished:
             self._commit(ran)
-        else:
-            parts.commits.fail(running, ran.changes, error)
+            return
+        parts.commits.fail(running, ran.changes, error)
+        if left_open and isinstance(error, AmbiguousStep):
+            raise error
 
     def _end(self, running: Running, *, held: bool) -> Ran:
         """Return what the body did; hold it from here on if it ran to its end.

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from nbresume.errors import NbresumeError, NotCommitted
 from nbresume.model.codec import decode, record_of
 from nbresume.model.manifest import Manifest
-from nbresume.model.records import Committed, Intent, ManifestRef
+from nbresume.model.records import (
+    Committed,
+    EffectDone,
+    Intent,
+    ManifestRef,
+    Resolution,
+)
 from nbresume.run.journal import Journal
 from nbresume.store.trust import Link
 
@@ -106,6 +112,8 @@ def _groups(link: Link, report: Report) -> list[ManifestRef]:
         return [record.manifest]
     if isinstance(record, Intent):
         return list(record.ambient_manifests)
+    if isinstance(record, EffectDone | Resolution) and record.result is not None:
+        return [record.result]
     return []
 
 

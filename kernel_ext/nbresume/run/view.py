@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from nbresume.model.effects import open_keys
 from nbresume.model.evidence import words
 from nbresume.model.printing import parse
 from nbresume.model.records import Committed, Usage
@@ -56,6 +57,11 @@ class StepView(_View, frozen=True, kw_only=True):
     attempts: int
     not_kept: dict[str, str]
     effects: list[str]
+    """How the committed attempt is known to touch the outside."""
+    effect_count: int
+    """Effects that are done, over all attempts."""
+    open_effects: list[str]
+    """Keys of effects that may or may not have happened."""
     outputs: list[str]
 
 
@@ -290,11 +296,11 @@ def _stale_reasons(commit: Commit, source: str, moved: list[str]) -> list[str]:
 
 def _why(state: State, history: StepHistory | None, recovery: Recovery) -> list[str]:
     attempt = history.attempt if history else None
-    if attempt is None:
+    if history is None or attempt is None:
         return []
     match state:
         case State.AMBIGUOUS:
-            return [recovery.doubt(attempt)]
+            return [recovery.doubt(history)]
         case State.FAILED if attempt.failed:
             raised = f"it raised {attempt.failed.error_type}"
             return [raised, *filter(None, [words(attempt.seen)])]
@@ -311,10 +317,10 @@ def _plan(
 ) -> tuple[Verdict, str]:
     match state:
         case State.AMBIGUOUS:
-            attempt = history.attempt if history else None
-            pure = attempt is not None and word_would_settle(attempt)
+            pure = history is not None and word_would_settle(history)
             or_pure = f"; if its calls only read: %%step {step} --pure" if pure else ""
-            return Verdict.REFUSED, settle(step) + or_pure
+            keys = open_keys(history.effects) if history else []
+            return Verdict.REFUSED, settle(step, keys) + or_pure
         case State.ABANDONED:
             return Verdict.REFUSED, f"%steps resolve {step} retry --because TEXT"
         case State.RAN:
@@ -362,6 +368,7 @@ def _step_view(
 ) -> StepView:
     commit = history.commit() if history else None
     record = commit.record if commit else None
+    effects = history.effects if history else {}
     return StepView(
         name=name,
         cell_id=cell_id,
@@ -379,6 +386,8 @@ def _step_view(
         attempts=history.attempts if history else 0,
         not_kept=dict(record.not_kept) if record else {},
         effects=_effects(record) if record else [],
+        effect_count=sum(effect.is_done for effect in effects.values()),
+        open_effects=open_keys(effects),
         outputs=sorted(record.outputs) if record else [],
     )
 

@@ -36,16 +36,17 @@ from nbresume.errors import (
     UsageError,
 )
 from nbresume.model.displays import Shown
-from nbresume.model.records import EVIDENCE_KINDS, How
+from nbresume.model.records import EVIDENCE_KINDS
 from nbresume.run.history import events
 from nbresume.run.migrate import Wish
 from nbresume.run.moves import closing_records
 from nbresume.run.ports import World
-from nbresume.run.recovery import Answer, unknown_step
+from nbresume.run.recovery import unknown_step
 from nbresume.run.runs import choose_run
 from nbresume.run.verify import verify
 from nbresume.settings import __version__
 from nbresume.ui import text
+from nbresume.ui.answers import answer_of
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
 _KINDS = click.Choice(EVIDENCE_KINDS)
@@ -218,11 +219,13 @@ def status(notebook: Path, *, as_json: bool) -> None:
 
 @cli.command()
 @_NOTEBOOK
+@click.option("--from-scratch", is_flag=True, help="As the first run of a new run.")
 @_JSON
-def plan(notebook: Path, *, as_json: bool) -> None:
+def plan(notebook: Path, *, from_scratch: bool, as_json: bool) -> None:
     """Say what running NOTEBOOK would do: replay, run or refuse each step."""
     view = _ask(notebook).run.view()
-    told = text.in_terminal(text.plan(view), str(notebook))
+    planned = text.plan_from_scratch(view) if from_scratch else text.plan(view)
+    told = text.in_terminal(planned, str(notebook))
     click.echo(view.to_json().decode() if as_json else told)
 
 
@@ -272,18 +275,12 @@ def history(notebook: Path, step: str, *, as_json: bool) -> None:
 @click.option("--because", default="", help="The reason, kept on record.")
 @click.option("--kind", default="statement", type=_KINDS, help="Of evidence.")
 @click.option("--reference", default="", help="What proves it (an id, a link).")
-def resolve(
-    notebook: Path, step: str, how: str, because: str, kind: str, reference: str
-) -> None:
-    """Settle STEP of NOTEBOOK, which is ambiguous (in doubt)."""
+@click.option("--effect", default="", help="Key of the effect that it proves.")
+@click.option("--result", help="What that effect gave back, as a Python literal.")
+def resolve(notebook: Path, step: str, how: str, **given: str | None) -> None:
+    """Settle STEP of NOTEBOOK, which is ambiguous (in doubt), or one of its effects."""
     asked = _decide(notebook)
-    answer = Answer(
-        How(how),
-        because,
-        kind=kind,
-        reference=reference,
-        names_not_kept=names_set_by(asked.run.order(), step),
-    )
+    answer = answer_of(how, given, names_set_by(asked.run.order(), step))
     record = asked.run.recovery.resolve(step, answer, asked.run.order())
     click.echo(text.settled(record))
 
@@ -292,11 +289,12 @@ def resolve(
 @_NOTEBOOK
 @click.argument("step")
 @click.option("--because", required=True, help="Why it may run again.")
-def rerun(notebook: Path, step: str, because: str) -> None:
+@click.option("--again", multiple=True, help="Make this effect anew; all for each.")
+def rerun(notebook: Path, step: str, because: str, again: tuple[str, ...]) -> None:
     """Let the committed STEP of NOTEBOOK run again when its cell is run."""
     run = _decide(notebook).run
     run.recovery.check_known(step, run.order())
-    run.recovery.rerun(step, because=because)
+    run.recovery.rerun(step, because=because, again=list(again))
     click.echo(f"step {step} will run when its cell is run")
 
 

@@ -7,6 +7,7 @@ from html import escape
 
 import msgspec
 
+from nbresume.model.effects import spoken_keys
 from nbresume.model.records import Resolution
 from nbresume.model.states import State
 from nbresume.plan.planner import Verdict, spoken
@@ -77,6 +78,10 @@ def notes(step: StepView) -> str:
     parts = list(step.reasons)
     if step.not_kept:
         parts.append("without " + ", ".join(sorted(step.not_kept)))
+    if step.effect_count:
+        parts.append(_effects(step.effect_count))
+    if step.open_effects and step.state is not State.AMBIGUOUS:
+        parts.append(f"open: {spoken_keys(step.open_effects)}")
     if step.remedy:
         parts.append(f"type {step.remedy}")
     return "; ".join(parts)
@@ -153,6 +158,34 @@ def plan(view: RunView) -> str:
     return "\n".join([headline(view), *view.differs, _columns(rows)])
 
 
+def plan_from_scratch(view: RunView) -> str:
+    """Return what the first run of a new run would do: each step runs.
+
+    Its effects are its own: what this run has on record is made a second time.
+    """
+    rows = [("plan", "step", "took", "why")]
+    rows += [
+        ("run", step.name, duration(step.duration_s), _risk(step))
+        for step in view.steps
+        if step.place >= 0
+    ]
+    return f"{headline(view)}\n{_columns(rows)}"
+
+
+def _risk(step: StepView) -> str:
+    """Return what of a step has happened outside and would happen again."""
+    told = [_effects(step.effect_count)] if step.effect_count else []
+    if step.open_effects:
+        told.append(f"{spoken_keys(step.open_effects)} may have happened")
+    if step.effects and not told:
+        told.append(step.effects[0])
+    return f"DUPLICATE RISK: {', '.join(told)}" if told else ""
+
+
+def _effects(count: int) -> str:
+    return f"{count} effect{'s' if count > 1 else ''} done"
+
+
 _TABLE = "border-collapse:collapse;font-size:90%;line-height:1.5"
 _CELL = "text-align:left;vertical-align:top;padding:1px 12px 1px 0"
 _SHORT = f"{_CELL};white-space:nowrap"
@@ -196,7 +229,11 @@ def events_json(found: list[Event]) -> str:
 
 def settled(record: Resolution) -> str:
     """Return what was decided about a step, and what its actor was told with it."""
-    lines = [f"step {record.step} is settled: {record.how} ({record.because})"]
+    what = f"step {record.step} is settled: {record.how} ({record.because})"
+    if record.effect:
+        what = f"effect {record.effect!r} of step {record.step} is done"
+        what += f" ({record.because})"
+    lines = [what]
     return "\n".join(
         [*lines, *(f"  on record: {line}" for line in record.acknowledged)]
     )

@@ -19,10 +19,9 @@ from unit.run.samples import (
     changed,
 )
 
+from nbresume.model.commits import KEPT_COMMITS, KEPT_KEYS
 from nbresume.model.records import Ambient, How, Options, Output, Record, Sighting
 from nbresume.model.states import (
-    KEPT_COMMITS,
-    KEPT_KEYS,
     TABLE,
     Claimant,
     Facts,
@@ -131,7 +130,7 @@ def test_a_record_that_decides_nothing_only_moves_the_state_on():
     """No step, claim or cost comes from it."""
     state = folded(Record())
 
-    assert state == RunState(revision=0, digest="d0")
+    assert state == RunState(revision=0, digest="d0", newest_at=AT)
 
 
 def test_a_claim_names_the_writer():

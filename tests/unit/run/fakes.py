@@ -15,6 +15,7 @@ from pathlib import Path
 
 from nbresume.capture.outputs import append_stream
 from nbresume.compose import graph
+from nbresume.compose.effects import ACTIVE
 from nbresume.errors import FencedError, NbresumeError
 from nbresume.model.codec import SCHEMAS
 from nbresume.model.displays import Shown
@@ -397,6 +398,8 @@ class Kernel:
         if source is None:
             source = self.lab.notebook.sources[cell_id]
         said, shown = len(self.screen.said), len(self.screen.restored)
+        former = ACTIVE._session
+        ACTIVE.set(self.session)
         text = (cell_id, text_digest(source))
         index = find_header(source)
         try:
@@ -407,6 +410,8 @@ class Kernel:
         except Killed as killed:
             self.kill()
             self.last = Outcome("killed", killed)
+        finally:
+            ACTIVE._session = former
         self.last.said = self.screen.said[said:]
         self.last.shown = self.screen.restored[shown:]
         return self.last

@@ -8,6 +8,9 @@ from nbresume.model.records import (
     Ambient,
     Claim,
     Committed,
+    EffectDone,
+    EffectOpened,
+    Ended,
     Evidence,
     Failed,
     FoldRef,
@@ -19,6 +22,7 @@ from nbresume.model.records import (
     Options,
     Output,
     Quarantined,
+    Reported,
     Resolution,
     Writer,
 )
@@ -116,10 +120,34 @@ MIGRATION = Migration(
     actor="ann",
     because="upgraded",
 )
+EFFECT_OPENED = EffectOpened(
+    step="a",
+    attempt="a-1",
+    number=1,
+    key="charge",
+    function="pay",
+    arguments_digest="args",
+    idempotency_key="once-charge",
+    idempotent=True,
+    ttl_s=3600.0,
+    repeats="a-0",
+    reported=Reported(tokens=5, cost=0.25),
+)
+EFFECT_DONE = EffectDone(
+    step="a",
+    attempt="a-1",
+    number=1,
+    key="charge",
+    how=Ended.DONE,
+    result=REF,
+    duration_s=0.5,
+)
 
 RECORDS = [
     CLAIM,
     INTENT,
+    EFFECT_OPENED,
+    EFFECT_DONE,
     COMMITTED,
     FAILED,
     RESOLUTION,

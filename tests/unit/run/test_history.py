@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import msgspec
 from unit.run.fakes import Lab
+from unit.run.samples import EFFECT_DONE, EFFECT_OPENED, RESOLUTION, changed
 
 from nbresume.model.codec import payload_of
-from nbresume.model.records import How, Migration
+from nbresume.model.records import Ended, How, Migration
+from nbresume.run import history
 from nbresume.run.history import events
 from nbresume.run.recovery import Answer
 
@@ -157,3 +159,38 @@ def test_a_record_of_an_unknown_format_is_listed():
         "a record of an unknown format: nbresume.claim version 9, by nbresume 0.1.0",
         "a record of an unknown format: nbresume.claim version 1, by nbresume 0.1.0",
     ]
+
+
+def test_effects_have_sentences():
+    """What was called, how it ended, who said so."""
+    called = changed(EFFECT_OPENED, generation=1)
+    told = [
+        (called, "effect 'charge' (generation 2) is called"),
+        (EFFECT_DONE, "effect 'charge' is done"),
+        (
+            changed(EFFECT_DONE, result=None, not_kept="a lock"),
+            "effect 'charge' is done, result not kept",
+        ),
+        (
+            changed(EFFECT_DONE, evidence=RESOLUTION.evidence),
+            "effect 'charge' is done",
+        ),
+        (
+            changed(EFFECT_DONE, how=Ended.FAILED, error_type="Declined"),
+            "effect 'charge' surely failed",
+        ),
+        (
+            changed(EFFECT_DONE, how=Ended.ABSENT),
+            "effect 'charge' did not happen",
+        ),
+        (
+            changed(RESOLUTION, effect="charge"),
+            "effect 'charge' settled as evidence",
+        ),
+        (
+            changed(RESOLUTION, how=How.RERUN, again=["a", "b"]),
+            "settled as rerun, again: a, b",
+        ),
+    ]
+
+    assert [history._text(record) for record, _ in told] == [text for _, text in told]

@@ -11,6 +11,7 @@ from nbresume.errors import (
     FencedError,
     NotTrusted,
     SchemaError,
+    Unavailable,
 )
 from nbresume.model.codec import record_of
 from nbresume.model.records import How, Quarantined
@@ -482,3 +483,37 @@ def test_quarantine_is_a_record_of_the_claimant():
     assert payload["revision"] == 4
     assert len(payload["found_digest"]) == 64
     assert set(payload) == set(Quarantined.__struct_fields__)
+
+
+# -- usage that the user's code reports -----------------------------------------
+
+
+def test_the_next_record_carries_what_was_reported():
+    """It costs no record of its own, and is counted once."""
+    lab = Lab(a="%%step a\nused(tokens=5, cost=0.5)\nused(tokens=1, cost=0.0)")
+    k = lab.kernel()
+    k.namespace["__builtins__"]["used"] = k.journal.report
+    k.go()
+    k.go()
+
+    assert lab.records(k.run_id) == ["claim", "intent", "committed"]
+    usage = lab.kernel().view().usage
+    assert (usage.tokens, usage.cost, usage.attempts) == (6, 0.5, 1)
+
+
+def test_what_was_reported_waits_for_a_record_that_is_written():
+    """A commit that failed has carried nothing; the next one does."""
+    lab = Lab(a="%%step a\nused()\nx = 1")
+    lab.tools["used"] = lambda: k.journal.report(tokens=5, cost=0.0)
+    k = lab.kernel()
+    k.go()
+    lab.edit(a="%%step a\nused()\nx = 2\nbreak_store()")
+    lab.tools |= {
+        "break_store": lambda: lab.backend.fail_at("create", 1, Unavailable("broken"))
+    }
+    k.namespace["__builtins__"] |= lab.tools
+    assert k.run("a").how == "RAN"
+    assert k.view().usage.tokens == 5
+    k.session.stepper.commit_again("a")
+
+    assert k.view().usage.tokens == 10

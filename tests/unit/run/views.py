@@ -2,6 +2,7 @@
 
 from unit.run.fakes import Killed, Lab
 
+from nbresume import effect
 from nbresume.errors import Unavailable
 from nbresume.model.records import How
 from nbresume.run.recovery import Answer
@@ -84,6 +85,16 @@ def ambiguous() -> RunView:
     return lab.kernel().view()
 
 
+def effects() -> RunView:
+    """Return the view when a step made one effect and was killed in another."""
+    lab = _lab(_dies)
+    lab.tools["effect"] = effect
+    text = "%%step mail\neffect('to-a', list)\neffect('to-b', work)\nsent = x"
+    lab.edit(mail=text)
+    lab.kernel().go()
+    return lab.kernel().view()
+
+
 def interrupted() -> RunView:
     """Return the view when the kernel died inside a step that declared nothing."""
     lab = _lab(_nothing)
@@ -159,6 +170,7 @@ GOLDEN = {
         ran,
         failed,
         ambiguous,
+        effects,
         interrupted,
         abandoned,
         evidence,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nbresume.compose import place_of, settings_from_environment
+from nbresume.compose.effects import ACTIVE
 from nbresume.compose.graph import Session, open_session
 from nbresume.compose.system import (
     ProcessLiveness,
@@ -53,6 +54,7 @@ def load_ipython_extension(shell: Any) -> None:
     session = _open(shell, settings)
     extension = Extension(session, Hooks(shell, session))
     setattr(shell, _ATTRIBUTE, extension)
+    ACTIVE.set(session)
     _install(shell, extension)
     extension.hooks.adopt_running_cell()
     _greet(shell, session)
@@ -64,6 +66,7 @@ def unload_ipython_extension(shell: Any) -> None:
     if extension is None:
         return
     setattr(shell, _ATTRIBUTE, None)
+    ACTIVE.clear(extension.session)
     extension.hooks.close()
     extension.session.parts.evidence.end()
     shell.input_transformer_manager.cleanup_transforms.remove(strip_header)

@@ -13,11 +13,12 @@ from nbresume.compose.graph import Session, names_set_by, open_session
 from nbresume.errors import UsageError
 from nbresume.model.records import EVIDENCE_KINDS, How
 from nbresume.run.history import Event, events
-from nbresume.run.recovery import Answer, unknown_step
+from nbresume.run.recovery import unknown_step
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.verify import prove, verify
 from nbresume.run.view import RunView, view_run
 from nbresume.ui import text
+from nbresume.ui.answers import answer_of
 from nbresume.ui.widget import OnMain, Panel
 
 KINDS = click.Choice(EVIDENCE_KINDS)
@@ -63,10 +64,12 @@ def steps(context: click.Context, *, as_json: bool) -> None:
 
 
 @steps.command("plan", add_help_option=False)
+@click.option("--from-scratch", is_flag=True, help="As the first run of a new run.")
 @_face
-def _plan(face: Face) -> None:
+def _plan(face: Face, *, from_scratch: bool) -> None:
     """Say what Run All would do, and why."""
-    click.echo(text.plan(face.view()))
+    view = face.view()
+    click.echo(text.plan_from_scratch(view) if from_scratch else text.plan(view))
 
 
 @steps.command("resume", add_help_option=False)
@@ -96,19 +99,25 @@ def _told(resumed: Resumed) -> str:
 @click.argument("name")
 @click.option("--because", default="", help="Why it may run again.")
 @click.option("--live", is_flag=True, help="From the values as they are now.")
+@click.option("--again", multiple=True, help="Make this effect anew; all for each.")
 @_face
-def _rerun(face: Face, name: str, because: str, *, live: bool) -> None:
+def _rerun(
+    face: Face, name: str, because: str, *, live: bool, again: tuple[str, ...]
+) -> None:
     """Let a committed step run again when its cell is run."""
     session = face.session
     session.parts.recovery.check_known(name, session.order())
     commit = session.journal.state.commit(name)
-    if commit is not None and commit.record.effects and not because:
+    acts = commit.record.effects if commit is not None else list(again)
+    if acts and not because:
         raise UsageError(
             f"step {name} is not unlocked",
-            because=f"it acts on the outside ({commit.record.effects[0]})",
+            because=f"it acts on the outside ({acts[0]})",
             remedy=f"Type %steps rerun {name} --because TEXT",
         )
-    session.parts.recovery.rerun(name, because=because or "asked for", live=live)
+    session.parts.recovery.rerun(
+        name, because=because or "asked for", live=live, again=list(again)
+    )
     how = " from the values as they are now" if live else ""
     click.echo(f"step {name} will run when its cell is run{how}")
 
@@ -119,19 +128,13 @@ def _rerun(face: Face, name: str, because: str, *, live: bool) -> None:
 @click.option("--because", default="", help="The reason, kept on record.")
 @click.option("--kind", default="statement", type=KINDS, help="Of evidence.")
 @click.option("--reference", default="", help="What proves it (an id, a link).")
+@click.option("--effect", default="", help="Key of the effect that it proves.")
+@click.option("--result", help="What that effect gave back, as a Python literal.")
 @_face
-def _resolve(
-    face: Face, name: str, how: str, because: str, kind: str, reference: str
-) -> None:
-    """Settle a step that is ambiguous (in doubt)."""
-    answer = Answer(
-        How(how),
-        because,
-        kind=kind,
-        reference=reference,
-        names_not_kept=names_set_by(face.session.order(), name),
-    )
+def _resolve(face: Face, /, name: str, how: str, **given: str | None) -> None:
+    """Settle a step that is ambiguous (in doubt), or one of its effects."""
     session = face.session
+    answer = answer_of(how, given, names_set_by(session.order(), name))
     record = session.parts.recovery.resolve(name, answer, session.order())
     click.echo(text.settled(record))
 
