@@ -13,7 +13,7 @@ from unit.run.fakes import KEY, Lab
 from unit.run.later import LATER
 
 from nbresume.compose import migrator
-from nbresume.model.records import How
+from nbresume.model.values import How
 from nbresume.run.migrate import Wish
 from nbresume.run.recovery import Answer
 from nbresume.store.layout import open_layout

@@ -18,8 +18,8 @@ from unit.run.fakes import Killed, Lab
 
 import nbresume
 from nbresume.errors import NbresumeError
-from nbresume.model.records import How
 from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.run.recovery import Answer
 
 RUN = "f" * 16

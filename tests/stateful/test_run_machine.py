@@ -20,8 +20,9 @@ from unit.run.fakes import Killed, Lab
 
 from nbresume.errors import ErrorKind
 from nbresume.model.codec import record_of
-from nbresume.model.records import Claim, Committed, Failed, How, Intent, Resolution
+from nbresume.model.records import Claim, Committed, Failed, Intent, Resolution
 from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
 from nbresume.run.recovery import Answer

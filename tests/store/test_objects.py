@@ -15,7 +15,7 @@ from nbresume.errors import (
 )
 from nbresume.model.digests import payload_digest
 from nbresume.model.manifest import Place
-from nbresume.model.records import FoldRef, ManifestRef
+from nbresume.model.values import FoldRef, ManifestRef
 from nbresume.settings import MIB, PACK_LIMIT_BYTES
 from nbresume.store import chunks
 from nbresume.store.objects import Blob, Objects

@@ -4,7 +4,7 @@ import pytest
 from unit.run.samples import RESOLUTION, changed
 
 from nbresume.errors import UsageError
-from nbresume.model.records import How
+from nbresume.model.values import How
 from nbresume.ui.answers import answer_of
 from nbresume.ui.text import settled
 

@@ -26,7 +26,7 @@ from nbresume.capture.units import circles
 from nbresume.errors import CaptureError
 from nbresume.model.digests import payload_digest
 from nbresume.model.manifest import Binding, Source, Unit
-from nbresume.model.records import Output
+from nbresume.model.values import Output
 
 CLOSED_FILE = "a closed file"
 """Reason that is not announced: such a handle is left over by every data cell."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jupyter_core.paths import jupyter_data_dir
 
-from nbresume.compose.graph import OpenStore, Place, open_store
+from nbresume.compose.stores import OpenStore, Place, open_store
 from nbresume.compose.system import PRODUCT, RandomIds, SystemClock
 from nbresume.errors import UsageError
 from nbresume.run.migrate import CURRENT, Formats, Migrator

@@ -18,7 +18,7 @@ from types import FrameType
 import psutil
 
 from nbresume.errors import RefusedError
-from nbresume.model.records import Writer
+from nbresume.model.values import Writer
 from nbresume.plan.notebook import Cell, parse_notebook
 from nbresume.settings import __version__
 

@@ -15,7 +15,8 @@ from typing import Any, TextIO
 
 from nbresume.capture.atoms import resolve_import
 from nbresume.capture.live import Entry, Made
-from nbresume.compose.graph import Place, Session, open_session
+from nbresume.compose.graph import Session, open_session
+from nbresume.compose.stores import Place
 from nbresume.compose.system import (
     ProcessLiveness,
     RandomIds,
@@ -24,7 +25,7 @@ from nbresume.compose.system import (
 )
 from nbresume.errors import NbresumeError
 from nbresume.model.displays import Shown
-from nbresume.model.states import StepHistory
+from nbresume.model.folded import StepHistory
 from nbresume.run.ports import World
 from nbresume.settings import Settings
 

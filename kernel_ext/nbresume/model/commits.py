@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from nbresume.model.records import Committed, Intent, ManifestRef, Resolution, Sighting
+from nbresume.model.records import Committed, Intent, Resolution
+from nbresume.model.values import ManifestRef, Sighting
 
 KEPT_COMMITS: Final = 4
 """Commits of a step that stay whole in the folded state."""

@@ -10,7 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from nbresume.model.records import EffectDone, EffectOpened, Ended, Evidence, Resolution
+from nbresume.model.records import EffectDone, EffectOpened, Resolution
+from nbresume.model.values import Ended, Evidence
 
 ALL = "all"
 """Stands for every key behind ``%steps rerun --again``."""

@@ -6,7 +6,7 @@ own intent has it.
 
 from collections.abc import Sequence
 
-from nbresume.model.records import Options, Sighting
+from nbresume.model.values import Options, Sighting
 from nbresume.settings import Undeclared
 
 _MOST_TOLD = 3

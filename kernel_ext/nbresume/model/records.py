@@ -6,10 +6,24 @@ One class per kind; ``model.codec`` maps kind and schema version to the class.
 """
 
 from datetime import datetime
-from enum import StrEnum
 from typing import ClassVar
 
 import msgspec
+
+from nbresume.model.values import (
+    Ambient,
+    Ended,
+    Evidence,
+    FoldRef,
+    How,
+    ManifestRef,
+    Options,
+    Output,
+    ProcessChange,
+    Reported,
+    Sighting,
+    Writer,
+)
 
 
 class Record(
@@ -23,50 +37,6 @@ class Record(
 
     KIND: ClassVar[str] = ""
     SCHEMA: ClassVar[int] = 1
-
-
-class Value(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    forbid_unknown_fields=True,
-    omit_defaults=True,
-):
-    """A part of a record."""
-
-
-class ManifestRef(Value, frozen=True, kw_only=True):
-    """Where the manifest of a group lies: a slice of the group's pack."""
-
-    group: str
-    """``<attempt>``, ``<attempt>-ambient``: the group in the run's folder."""
-    offset: int
-    length: int
-    digest: str
-
-
-class FoldRef(Value, frozen=True, kw_only=True):
-    """A folded state that lies in the pack of the record that made it."""
-
-    revision: int
-    """The newest revision that is folded in."""
-    group: str
-    offset: int
-    length: int
-    digest: str
-
-
-class Writer(Value, frozen=True, kw_only=True):
-    """A kernel process, so that its liveness can be asked for."""
-
-    nonce: str
-    host: str
-    boot_id: str
-    pid: int
-    started: float
-    """Start of the process in seconds since the epoch, as the system tells it."""
-    python: str
-    product: str
 
 
 class Claim(Record, frozen=True, kw_only=True):
@@ -85,49 +55,6 @@ class Claim(Record, frozen=True, kw_only=True):
     actor: str
     took_over: bool = False
     """A person chose to take over although the former writer may be alive."""
-
-
-class Usage(Value, frozen=True, kw_only=True, omit_defaults=False):
-    """What the run has cost; no counter ever decreases."""
-
-    attempts: int = 0
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-    bytes: int = 0
-    """Payload bytes committed."""
-    tokens: int = 0
-    """Reported by the user's code, as is the cost."""
-    cost: float = 0.0
-
-
-class Reported(Value, frozen=True, kw_only=True):
-    """What the user's code reported since the record before: ``nbresume.usage``."""
-
-    tokens: int = 0
-    cost: float = 0.0
-
-
-class Options(Value, frozen=True, kw_only=True):
-    """What the header declared; part of the intent, so that an edit cannot relabel."""
-
-    effects: bool = False
-    pure: bool = False
-    always: bool = False
-    retry: bool = False
-    reads: list[str] = []
-    after: list[str] = []
-
-
-class Ambient(Value, frozen=True, kw_only=True):
-    """A value that plain cells made or changed, as the intent stored it."""
-
-    version: str
-    base: str
-    """Version that it was changed on; empty if plain cells made it."""
-    cells: list[tuple[str, str]]
-    """(cell id, digest of its text) of the plain cells that made or changed it."""
-    manifest: int
-    """Index into ``Intent.ambient_manifests``; -1 when the value was not kept."""
 
 
 class Intent(Record, frozen=True, kw_only=True):
@@ -161,36 +88,6 @@ class Intent(Record, frozen=True, kw_only=True):
     next_object: int = 0
     """Object ids from this number on are free."""
     reported: Reported | None = None
-
-
-class Output(Value, frozen=True, kw_only=True):
-    """A name that the step left, as the commit knows it without its payload."""
-
-    version: str
-    object: str = ""
-    """Object id; empty for small immutable values, modules and imports."""
-    data: list[str] = []
-    """Object ids of the data that its value is made of: equal ids are aliases."""
-    calls: list[str] = []
-    """Global names that functions reached by its value may use."""
-
-
-class ProcessChange(Value, frozen=True, kw_only=True):
-    """A process state that a step changed (`capture.process` names them)."""
-
-    version: str
-    gone: bool = False
-    """It was removed: a variable of the environment."""
-
-
-class Sighting(Value, frozen=True, kw_only=True):
-    """Outside calls of one kind that a step made, seen before the first went out."""
-
-    what: str
-    """``starting the program curl``, ``connecting to example.org:443``."""
-    at: datetime
-    """When the first of them was seen."""
-    calls: int = 1
 
 
 class Committed(Record, frozen=True, kw_only=True):
@@ -256,29 +153,6 @@ class Failed(Record, frozen=True, kw_only=True):
     reported: Reported | None = None
 
 
-class How(StrEnum):
-    """The ways to settle a step."""
-
-    RETRY = "retry"
-    EVIDENCE = "evidence"
-    ABANDON = "abandon"
-    RERUN = "rerun"
-
-
-EVIDENCE_KINDS = ("receipt", "query", "statement")
-
-
-class Evidence(Value, frozen=True, kw_only=True):
-    """A typed proof, given by a person, that the step's outside work did happen."""
-
-    kind: str
-    """One of `EVIDENCE_KINDS`."""
-    reference: str
-    observed_at: datetime
-    names_not_kept: list[str]
-    """Names that the cell would have set and that have no value now."""
-
-
 class Resolution(Record, frozen=True, kw_only=True):
     """Somebody, or a declared policy, settled a step."""
 
@@ -329,16 +203,6 @@ class EffectOpened(Record, frozen=True, kw_only=True):
     repeats: str = ""
     """The attempt whose open call this one repeats."""
     reported: Reported | None = None
-
-
-class Ended(StrEnum):
-    """What is known of a call that was opened."""
-
-    DONE = "done"
-    FAILED = "failed"
-    """It raised an exception that its author declared definite: nothing happened."""
-    ABSENT = "absent"
-    """The lookup says that it did not happen."""
 
 
 class EffectDone(Record, frozen=True, kw_only=True):
@@ -406,5 +270,6 @@ OfStep = (
     Intent | EffectOpened | EffectDone | Committed | Failed | Resolution | MadeCurrent
 )
 """The records that say something about one step."""
+
 
 RunRecord = Claim | OfStep | Quarantined | Migration

@@ -5,7 +5,7 @@ The rule: amounts are only added, so no counter ever decreases.
 
 import msgspec
 
-from nbresume.model.records import Reported, Usage
+from nbresume.model.values import Reported, Usage
 
 
 def used(

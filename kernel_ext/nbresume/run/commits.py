@@ -22,7 +22,8 @@ from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
 from nbresume.capture.touched import is_users
 from nbresume.errors import CaptureError, RefusedError
 from nbresume.model.codec import canonical
-from nbresume.model.records import Committed, Failed, FoldRef
+from nbresume.model.records import Committed, Failed
+from nbresume.model.values import FoldRef
 from nbresume.plan.key import key_of
 from nbresume.run.intents import Running
 from nbresume.run.journal import Journal

@@ -7,8 +7,8 @@ under which name the workflow goes. A pure function of the folded state and the 
 
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
+from nbresume.model.folded import RunState
 from nbresume.model.records import Claim
-from nbresume.model.states import RunState
 from nbresume.run.ports import World
 from nbresume.run.position import Order
 

@@ -16,7 +16,7 @@ from nbresume.errors import AmbiguousStep, UsageError
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
 from nbresume.model.effects import EffectHistory, typed
-from nbresume.model.records import Ended, Evidence
+from nbresume.model.values import Ended, Evidence
 from nbresume.run.calls import (
     Absent,
     Call,

@@ -12,7 +12,8 @@ from typing import Any
 
 from nbresume.model.effects import spoken_keys
 from nbresume.model.evidence import held_against, words
-from nbresume.model.records import Committed, Intent, Sighting
+from nbresume.model.records import Committed, Intent
+from nbresume.model.values import Sighting
 from nbresume.run.journal import Journal
 from nbresume.run.outside import outside_call
 from nbresume.run.ports import World

@@ -19,7 +19,6 @@ from nbresume.model.records import (
     Committed,
     EffectDone,
     EffectOpened,
-    Ended,
     Failed,
     Intent,
     MadeCurrent,
@@ -28,6 +27,7 @@ from nbresume.model.records import (
     Resolution,
     RunRecord,
 )
+from nbresume.model.values import Ended
 from nbresume.store.trust import Link
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from nbresume.capture.live import CellText, Entry, Live, Made
 from nbresume.capture.touched import is_users
 from nbresume.errors import NotCommitted, OutOfPosition
+from nbresume.model.folded import Commit, RunState
 from nbresume.model.records import Committed, Intent
-from nbresume.model.states import Commit, RunState
 from nbresume.plan.key import Cues
 from nbresume.plan.names import Names, names_in_strings
 from nbresume.run.ports import World

@@ -15,7 +15,8 @@ from nbresume.capture.snapshot import Captured, Snapshot
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
 from nbresume.model.displays import Shown
-from nbresume.model.records import Ambient, Intent, ManifestRef, Options, Sighting
+from nbresume.model.records import Intent
+from nbresume.model.values import Ambient, ManifestRef, Options, Sighting
 from nbresume.plan.header import Header
 from nbresume.run.journal import Journal
 from nbresume.run.packing import Packed, ambient_attributes, pack

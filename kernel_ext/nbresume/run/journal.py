@@ -21,23 +21,22 @@ from nbresume.model.codec import (
     record_of,
 )
 from nbresume.model.envelope import Envelope
+from nbresume.model.folded import Attempt, Commit, RunState
 from nbresume.model.records import (
     Claim,
     Committed,
     EffectDone,
     EffectOpened,
     Failed,
-    FoldRef,
     Intent,
     MadeCurrent,
     Quarantined,
     Record,
-    Reported,
     Resolution,
     RunRecord,
-    Sighting,
 )
-from nbresume.model.states import Attempt, Commit, Outcome, RunState
+from nbresume.model.states import Outcome
+from nbresume.model.values import FoldRef, Reported, Sighting
 from nbresume.run.metrics import Counts
 from nbresume.run.moves import (
     chain_in_use,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from nbresume.model.states import RunState
+from nbresume.model.folded import RunState
 
 
 @dataclass(slots=True)

@@ -22,8 +22,9 @@ from nbresume.model.codec import (
 )
 from nbresume.model.digests import record_digest
 from nbresume.model.envelope import Envelope
-from nbresume.model.records import Claim, Committed, Migration, Quarantined, Writer
-from nbresume.model.states import RunState
+from nbresume.model.folded import RunState
+from nbresume.model.records import Claim, Committed, Migration, Quarantined
+from nbresume.model.values import Writer
 from nbresume.run.moves import chain_in_use, chains_of, find_migration, found_at
 from nbresume.run.ports import World
 from nbresume.store.chain import Chain

@@ -6,8 +6,8 @@ along, and work that acted on the outside is never taken for something else.
 
 from nbresume.errors import DuplicateName, LockedStep
 from nbresume.model.effects import spoken_keys
+from nbresume.model.folded import Commit, RunState, StepHistory
 from nbresume.model.records import Committed
-from nbresume.model.states import Commit, RunState, StepHistory
 from nbresume.run.standing import Standing
 
 

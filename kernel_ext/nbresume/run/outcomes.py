@@ -11,7 +11,8 @@ from typing import Any
 from nbresume.capture.live import Live
 from nbresume.errors import EffectNotKept, EffectRefused, NbresumeError, StoreError
 from nbresume.model.effects import EffectHistory, open_keys, typed
-from nbresume.model.records import EffectDone, EffectOpened, Ended, Evidence
+from nbresume.model.records import EffectDone, EffectOpened
+from nbresume.model.values import Ended, Evidence
 from nbresume.run import results
 from nbresume.run.calls import Call
 from nbresume.run.journal import Journal

@@ -11,7 +11,8 @@ from typing import Any
 from nbresume.capture.snapshot import Captured
 from nbresume.model.codec import canonical
 from nbresume.model.manifest import Manifest, Place
-from nbresume.model.records import Committed, ManifestRef
+from nbresume.model.records import Committed
+from nbresume.model.values import ManifestRef
 from nbresume.store.objects import Blob, Draft, Objects
 
 ATTRIBUTE = "nbresume"

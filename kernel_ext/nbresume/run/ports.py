@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from nbresume.model.displays import Shown
-from nbresume.model.records import Writer
+from nbresume.model.values import Writer
 from nbresume.plan.notebook import Cell
 
 

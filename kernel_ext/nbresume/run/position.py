@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from nbresume.model.records import Ambient, Committed, Intent
-from nbresume.model.states import Commit, RunState
+from nbresume.model.folded import Commit, RunState
+from nbresume.model.records import Committed, Intent
+from nbresume.model.values import Ambient
 from nbresume.plan.notebook import Cell
 
 NOWHERE: Final = -1

@@ -13,8 +13,9 @@ from typing import Any
 from nbresume.capture import process
 from nbresume.capture.live import CellText
 from nbresume.errors import CaptureError
-from nbresume.model.records import Committed, ProcessChange
-from nbresume.model.states import Commit
+from nbresume.model.folded import Commit
+from nbresume.model.records import Committed
+from nbresume.model.values import ProcessChange
 from nbresume.run.ports import World
 from nbresume.run.position import NOWHERE, Order, Positions
 from nbresume.run.standing import Standing

@@ -10,9 +10,10 @@ from datetime import datetime
 
 from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError
 from nbresume.model.effects import doubtful_keys, open_keys
-from nbresume.model.ids import parse_step_name
-from nbresume.model.records import How, MadeCurrent, Resolution
-from nbresume.model.states import Attempt, Claimant, State, StepHistory, state_of
+from nbresume.model.folded import Attempt, StepHistory
+from nbresume.model.records import Resolution
+from nbresume.model.states import Claimant, State, state_of
+from nbresume.model.values import How
 from nbresume.run import settling
 from nbresume.run.claims import Claims
 from nbresume.run.doubt import (
@@ -289,7 +290,7 @@ class Recovery:
             state = self.state(history)
             settling.check_open(history, state, answer.effect, answer.how)
         else:
-            self._check_settles(history)
+            settling.check_settles(history, self.state(history))
         below = built_on(step, order, self._journal.state)
         lines = told(history, attempt, self.doubt(history), below)
         record = settling.resolution(
@@ -351,45 +352,9 @@ class Recovery:
         RefusedError
             The new name has a history of its own.
         """
-        new = parse_step_name(new)
         self._journal.refresh()
-        commit = self._journal.state.commit(old)
-        former = self._journal.state.step(old)
-        if commit is None and not (former and former.effects):
-            raise NotCommitted(
-                f"step {old} was not renamed",
-                because="it has no commit in this run, and no effect",
-                remedy="Type %steps to see the steps.",
-                step=old,
-            )
-        taken = self._journal.state.step(new)
-        if taken is not None and (taken.current >= 0 or taken.effects):
-            raise RefusedError(
-                f"step {old} was not renamed",
-                because=f"step {new} has commits or effects of its own",
-                remedy="Choose another name.",
-                step=old,
-            )
-        self._journal.decide(
-            MadeCurrent(
-                step=new,
-                commit=commit.revision if commit else -1,
-                renamed_from=old,
-                actor=self._world.liveness.actor(),
-            )
-        )
-
-    def _check_settles(self, history: StepHistory) -> None:
-        state = self.state(history)
-        settled = (State.AMBIGUOUS, State.INTERRUPTED, State.ABANDONED, State.FAILED)
-        if state in settled:
-            return
-        raise RefusedError(
-            f"step {history.name} was not settled",
-            because=f"it is {state}, so there is nothing in doubt",
-            remedy=f"Type %steps rerun {history.name} --because TEXT to run it again.",
-            step=history.name,
-        )
+        actor = self._world.liveness.actor()
+        self._journal.decide(settling.renamed(self._journal.state, old, new, actor))
 
     def _now(self) -> datetime | None:
         return self._journal.state.trusted_time(self._world.clock.now())

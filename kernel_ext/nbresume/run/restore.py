@@ -17,9 +17,10 @@ from nbresume.capture.snapshot import CLOSED_FILE
 from nbresume.errors import CaptureError, Damaged, NotKeptRefusal, RefusedError
 from nbresume.model.codec import decode
 from nbresume.model.displays import Shown
+from nbresume.model.folded import Commit
 from nbresume.model.manifest import Manifest, Place, Source, Unit
-from nbresume.model.records import Ambient, Committed, ManifestRef
-from nbresume.model.states import Commit
+from nbresume.model.records import Committed
+from nbresume.model.values import Ambient, ManifestRef
 from nbresume.run.ports import World
 from nbresume.run.position import lost
 from nbresume.store.objects import Objects

@@ -15,7 +15,8 @@ from nbresume.capture.touched import is_users
 from nbresume.errors import CaptureError, StoreError
 from nbresume.model.codec import canonical
 from nbresume.model.manifest import Manifest, Unit
-from nbresume.model.records import EffectDone, ManifestRef
+from nbresume.model.records import EffectDone
+from nbresume.model.values import ManifestRef
 from nbresume.run.journal import Journal
 from nbresume.run.packing import ATTRIBUTE
 from nbresume.store.objects import Blob

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from nbresume.capture.atoms import resolve_import
 from nbresume.capture.live import Entry, Made
 from nbresume.errors import CaptureError, NbresumeError
-from nbresume.model.states import StoredAmbient
+from nbresume.model.folded import StoredAmbient
 from nbresume.run.parts import Parts
 from nbresume.run.position import Demand, Order, Positions, Wanted
 

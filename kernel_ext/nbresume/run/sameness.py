@@ -13,7 +13,8 @@ import msgspec
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Captured
 from nbresume.model.manifest import Manifest, Unit
-from nbresume.model.records import Committed, Output
+from nbresume.model.records import Committed
+from nbresume.model.values import Output
 
 
 @dataclass(frozen=True, slots=True)

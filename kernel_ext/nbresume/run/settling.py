@@ -7,10 +7,13 @@ record holds what the person was told.
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbresume.errors import RefusedError, UsageError
+from nbresume.errors import NotCommitted, RefusedError, UsageError
 from nbresume.model.effects import ALL, open_keys, typed
-from nbresume.model.records import Evidence, How, ManifestRef, Resolution
-from nbresume.model.states import Attempt, State, StepHistory
+from nbresume.model.folded import Attempt, RunState, StepHistory
+from nbresume.model.ids import parse_step_name
+from nbresume.model.records import MadeCurrent, Resolution
+from nbresume.model.states import State
+from nbresume.model.values import Evidence, How, ManifestRef
 from nbresume.run import results
 from nbresume.run.journal import Journal
 from nbresume.run.ports import World
@@ -152,3 +155,54 @@ def _given(
             step=history.name,
         )
     return kept.ref
+
+
+def check_settles(history: StepHistory, state: State) -> None:
+    """Pass if there is something in doubt about a step.
+
+    Raises
+    ------
+    RefusedError
+        There is not.
+    """
+    settled = (State.AMBIGUOUS, State.INTERRUPTED, State.ABANDONED, State.FAILED)
+    if state in settled:
+        return
+    raise RefusedError(
+        f"step {history.name} was not settled",
+        because=f"it is {state}, so there is nothing in doubt",
+        remedy=f"Type %steps rerun {history.name} --because TEXT to run it again.",
+        step=history.name,
+    )
+
+
+def renamed(state: RunState, old: str, new: str, actor: str) -> MadeCurrent:
+    """Return the record that carries a step's work on under a new name.
+
+    Raises
+    ------
+    BadName
+        The new name is none.
+    NotCommitted
+        The old name has no commit.
+    RefusedError
+        The new name has a history of its own.
+    """
+    new = parse_step_name(new)
+    commit, former, taken = state.commit(old), state.step(old), state.step(new)
+    if commit is None and not (former and former.effects):
+        raise NotCommitted(
+            f"step {old} was not renamed",
+            because="it has no commit in this run, and no effect",
+            remedy="Type %steps to see the steps.",
+            step=old,
+        )
+    if taken is not None and (taken.current >= 0 or taken.effects):
+        raise RefusedError(
+            f"step {old} was not renamed",
+            because=f"step {new} has commits or effects of its own",
+            remedy="Choose another name.",
+            step=old,
+        )
+    revision = commit.revision if commit else -1
+    return MadeCurrent(step=new, commit=revision, renamed_from=old, actor=actor)

@@ -20,8 +20,8 @@ from nbresume.errors import (
     RefusedError,
 )
 from nbresume.model.evidence import words
+from nbresume.model.folded import Commit
 from nbresume.model.records import Committed
-from nbresume.model.states import Commit
 from nbresume.plan.header import Header
 from nbresume.plan.key import differences
 from nbresume.plan.names import Names

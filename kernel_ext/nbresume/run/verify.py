@@ -8,13 +8,8 @@ from dataclasses import dataclass, field
 from nbresume.errors import NbresumeError, NotCommitted
 from nbresume.model.codec import decode, record_of
 from nbresume.model.manifest import Manifest
-from nbresume.model.records import (
-    Committed,
-    EffectDone,
-    Intent,
-    ManifestRef,
-    Resolution,
-)
+from nbresume.model.records import Committed, EffectDone, Intent, Resolution
+from nbresume.model.values import ManifestRef
 from nbresume.run.journal import Journal
 from nbresume.store.trust import Link
 

@@ -13,7 +13,7 @@ from typing import Any
 from nbresume.errors import CaptureError, Damaged, KeyMissing, Unavailable, UsageError
 from nbresume.model.digests import payload_digest
 from nbresume.model.manifest import PACK, Place
-from nbresume.model.records import FoldRef, ManifestRef
+from nbresume.model.values import FoldRef, ManifestRef
 from nbresume.settings import MIB, PACK_LIMIT_BYTES
 from nbresume.store import chunks, groups
 from nbresume.store.port import Backend, Buffer, check_key

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbresume.errors import UsageError
-from nbresume.model.records import How
+from nbresume.model.values import How
 from nbresume.run.settling import Answer
 
 

@@ -9,16 +9,8 @@ from pathlib import Path
 import click
 
 from nbresume.compose import data_folder, migrator, place_of, settings_from_environment
-from nbresume.compose.graph import (
-    Inspection,
-    OpenStore,
-    Place,
-    inspect_run,
-    names_set_by,
-    open_store,
-    run_id_of,
-    trust_store,
-)
+from nbresume.compose.inspection import Inspection, inspect_run, names_set_by
+from nbresume.compose.stores import OpenStore, Place, open_store, run_id_of, trust_store
 from nbresume.compose.system import (
     ProcessLiveness,
     RandomIds,
@@ -36,7 +28,7 @@ from nbresume.errors import (
     UsageError,
 )
 from nbresume.model.displays import Shown
-from nbresume.model.records import EVIDENCE_KINDS
+from nbresume.model.values import EVIDENCE_KINDS
 from nbresume.run.history import events
 from nbresume.run.migrate import Wish
 from nbresume.run.moves import closing_records

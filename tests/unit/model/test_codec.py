@@ -20,6 +20,7 @@ from nbresume.model.codec import (
 )
 from nbresume.model.digests import cue_digest, payload_digest, record_digest
 from nbresume.model.envelope import Envelope
+from nbresume.model.folded import RunState
 from nbresume.model.records import (
     Committed,
     Failed,
@@ -27,7 +28,6 @@ from nbresume.model.records import (
     Quarantined,
     RunRecord,
 )
-from nbresume.model.states import RunState
 
 
 def envelope_of(record, **fields):

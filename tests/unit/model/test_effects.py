@@ -9,7 +9,7 @@ from unit.run.samples import AT, EFFECT_DONE, EFFECT_OPENED, REF, RESOLUTION, ch
 from nbresume.model import effects
 from nbresume.model.codec import canonical, decode
 from nbresume.model.effects import EffectHistory
-from nbresume.model.records import Ended, How
+from nbresume.model.values import Ended, How
 
 
 def folded(*records, at=AT):

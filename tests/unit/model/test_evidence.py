@@ -4,7 +4,7 @@ import pytest
 from unit.run.samples import AT
 
 from nbresume.model.evidence import held_against, words
-from nbresume.model.records import Options, Sighting
+from nbresume.model.values import Options, Sighting
 from nbresume.settings import Undeclared
 
 CURL = Sighting(what="starting the program curl", at=AT)

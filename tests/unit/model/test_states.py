@@ -20,18 +20,10 @@ from unit.run.samples import (
 )
 
 from nbresume.model.commits import KEPT_COMMITS, KEPT_KEYS
-from nbresume.model.records import Ambient, How, Options, Output, Record, Sighting
-from nbresume.model.states import (
-    TABLE,
-    Claimant,
-    Facts,
-    Outcome,
-    Row,
-    RunState,
-    State,
-    StepHistory,
-    state_of,
-)
+from nbresume.model.folded import RunState, StepHistory
+from nbresume.model.records import Record
+from nbresume.model.states import TABLE, Claimant, Facts, Outcome, Row, State, state_of
+from nbresume.model.values import Ambient, How, Options, Output, Sighting
 from nbresume.settings import Undeclared
 
 LATER = datetime(2026, 11, 6, tzinfo=UTC)

@@ -14,13 +14,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from nbresume.capture.outputs import append_stream
-from nbresume.compose import graph
+from nbresume.compose import graph, inspection, stores
 from nbresume.compose.effects import ACTIVE
 from nbresume.errors import FencedError, NbresumeError
 from nbresume.model.codec import SCHEMAS
 from nbresume.model.displays import Shown
-from nbresume.model.records import Writer
 from nbresume.model.states import State
+from nbresume.model.values import Writer
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
@@ -29,7 +29,8 @@ from nbresume.run.ports import AuditEvent, OwnCalls, World
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.runs import choose_run
 from nbresume.run.stepper import Began, StepCell
-from nbresume.run.view import RunView, StepView, view_run
+from nbresume.run.view import RunView, StepView
+from nbresume.run.viewing import view_run
 from nbresume.settings import Settings
 from nbresume.store.memory import MemoryBackend
 from nbresume.store.trust import Trust
@@ -288,10 +289,10 @@ class Lab:
 
     # -- kernels ----------------------------------------------------------------
 
-    def store(self) -> graph.OpenStore:
+    def store(self) -> stores.OpenStore:
         """Return the store as a process opens it."""
-        nowhere = graph.Place(store=Path("nowhere"), data=Path("nowhere"))
-        return graph.OpenStore(self.backend, "store-1", self.trust, nowhere)
+        nowhere = stores.Place(store=Path("nowhere"), data=Path("nowhere"))
+        return stores.OpenStore(self.backend, "store-1", self.trust, nowhere)
 
     def world(self, *, alive: bool = True) -> World:
         """Return the ports of a fresh process."""
@@ -320,9 +321,9 @@ class Lab:
         """Start a kernel and load the extension in it."""
         return Kernel(self, replace(Settings(), **settings), run_id)
 
-    def inspect(self, run_id: str, **settings) -> graph.Inspection:
+    def inspect(self, run_id: str, **settings) -> inspection.Inspection:
         """Look at the run without a kernel, as a command line does."""
-        return graph.inspect_run(
+        return inspection.inspect_run(
             self.store(), run_id, self.world(), replace(Settings(), **settings)
         )
 
@@ -350,7 +351,7 @@ class Kernel:
         self.screen: FakeScreen = self.world.screen
         store = lab.store()
         self.run_id = choose_run(store.runs(), self.world, named=run_id)
-        journal = graph.open_journal(
+        journal = stores.open_journal(
             store, self.run_id, self.world, schemas=lab.schemas
         )
         journal.open()

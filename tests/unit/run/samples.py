@@ -5,25 +5,27 @@ from datetime import UTC, datetime
 import msgspec
 
 from nbresume.model.records import (
-    Ambient,
     Claim,
     Committed,
     EffectDone,
     EffectOpened,
-    Ended,
-    Evidence,
     Failed,
-    FoldRef,
-    How,
     Intent,
     MadeCurrent,
-    ManifestRef,
     Migration,
+    Quarantined,
+    Resolution,
+)
+from nbresume.model.values import (
+    Ambient,
+    Ended,
+    Evidence,
+    FoldRef,
+    How,
+    ManifestRef,
     Options,
     Output,
-    Quarantined,
     Reported,
-    Resolution,
     Writer,
 )
 

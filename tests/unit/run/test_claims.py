@@ -4,8 +4,8 @@ import pytest
 from unit.run.fakes import Lab
 
 from nbresume.errors import ErrorKind, TakenRun
-from nbresume.model.records import How
 from nbresume.model.states import Claimant, State
+from nbresume.model.values import How
 from nbresume.run.claims import Offer
 from nbresume.run.recovery import Answer
 

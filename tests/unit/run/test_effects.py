@@ -17,8 +17,9 @@ from unit.run.outside import (
 )
 
 import nbresume
-from nbresume.model.records import EffectDone, EffectOpened, How
+from nbresume.model.records import EffectDone, EffectOpened
 from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.run.recovery import Answer
 from nbresume.run.verify import verify
 

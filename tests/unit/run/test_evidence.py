@@ -6,8 +6,8 @@ import pytest
 from unit.run.fakes import Lab
 
 from nbresume.errors import ErrorKind
-from nbresume.model.records import How
 from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.run.evidence import MOST_KINDS
 from nbresume.run.history import events
 from nbresume.run.recovery import Answer

@@ -7,7 +7,8 @@ from unit.run.fakes import Lab
 from unit.run.samples import EFFECT_DONE, EFFECT_OPENED, RESOLUTION, changed
 
 from nbresume.model.codec import payload_of
-from nbresume.model.records import Ended, How, Migration
+from nbresume.model.records import Migration
+from nbresume.model.values import Ended, How
 from nbresume.run import history
 from nbresume.run.history import events
 from nbresume.run.recovery import Answer

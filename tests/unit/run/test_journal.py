@@ -14,8 +14,10 @@ from nbresume.errors import (
     Unavailable,
 )
 from nbresume.model.codec import record_of
-from nbresume.model.records import How, Quarantined
-from nbresume.model.states import RunState, State
+from nbresume.model.folded import RunState
+from nbresume.model.records import Quarantined
+from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.run.recovery import Answer
 from nbresume.store.trust import Trust
 

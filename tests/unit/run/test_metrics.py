@@ -6,7 +6,7 @@ from unit.run.fakes import Lab
 from unit.run.samples import RESOLUTION
 
 from nbresume.errors import SchemaError, TakenRun
-from nbresume.model.records import How
+from nbresume.model.values import How
 from nbresume.run.recovery import Answer
 
 CELLS = {

@@ -16,8 +16,8 @@ from nbresume.errors import (
     TakenRun,
 )
 from nbresume.model.codec import SCHEMAS
-from nbresume.model.records import How
 from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.run.history import events
 from nbresume.run.migrate import CURRENT, Wish
 from nbresume.run.recovery import Answer

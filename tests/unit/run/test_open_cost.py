@@ -5,9 +5,9 @@ from fakes import Lab
 from msgspec.structs import replace
 from samples import COMMITTED, INTENT
 
-from nbresume.compose import graph
+from nbresume.compose import stores
 from nbresume.model.codec import canonical
-from nbresume.model.records import FoldRef
+from nbresume.model.values import FoldRef
 
 STEPS = ("load", "clean", "join", "fit", "plot")
 
@@ -69,7 +69,7 @@ def opened(lab, run_id):
     """Open the run in a new process; return what it read and its newest state."""
     weighed = _Weighed(lab.backend)
     lab.backend, backend = weighed, lab.backend
-    journal = graph.open_journal(lab.store(), run_id, lab.world())
+    journal = stores.open_journal(lab.store(), run_id, lab.world())
     journal.open()
     lab.backend = backend
     return weighed, journal

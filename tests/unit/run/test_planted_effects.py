@@ -4,7 +4,7 @@ import pytest
 from unit.run.fakes import Killed
 from unit.run.outside import PAY, lab_of, raises
 
-from nbresume.model.records import How
+from nbresume.model.values import How
 from nbresume.run.effects import Effects, _Next
 from nbresume.run.outcomes import Outcomes
 from nbresume.run.recovery import Answer

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from unit.run.samples import COMMITTED, INTENT, changed
 
-from nbresume.model.records import Ambient, Output
-from nbresume.model.states import RunState
+from nbresume.model.folded import RunState
+from nbresume.model.values import Ambient, Output
 from nbresume.plan.notebook import Cell
 from nbresume.run.position import (
     NOWHERE,

@@ -4,8 +4,8 @@ import pytest
 from unit.run.fakes import Lab
 
 from nbresume.errors import ErrorKind, NbresumeError, RefusedError
-from nbresume.model.records import How
 from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.run.recovery import Answer
 
 

@@ -6,8 +6,8 @@ import pytest
 from unit.run.outside import PAY, Remote, committed, cut_off, lab_of
 
 import nbresume
-from nbresume.model.records import How
 from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.run.recovery import Answer
 from nbresume.run.verify import verify
 

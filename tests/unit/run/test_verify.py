@@ -7,7 +7,7 @@ from unit.run.samples import MADE_CURRENT, changed
 
 from nbresume.errors import Damaged, ErrorKind, NotCommitted
 from nbresume.model.digests import record_digest
-from nbresume.model.records import How
+from nbresume.model.values import How
 from nbresume.run.recovery import Answer
 from nbresume.run.verify import prove, verify
 

@@ -4,7 +4,7 @@ from unit.run.fakes import Killed, Lab
 
 from nbresume import effect
 from nbresume.errors import Unavailable
-from nbresume.model.records import How
+from nbresume.model.values import How
 from nbresume.run.recovery import Answer
 from nbresume.run.view import RunView
 from nbresume.store.trust import Trust

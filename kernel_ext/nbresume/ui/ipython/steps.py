@@ -9,14 +9,16 @@ from collections.abc import Callable
 
 import click
 
-from nbresume.compose.graph import Session, names_set_by, open_session
+from nbresume.compose.graph import Session, open_session
+from nbresume.compose.inspection import names_set_by
 from nbresume.errors import UsageError
-from nbresume.model.records import EVIDENCE_KINDS, How
+from nbresume.model.values import EVIDENCE_KINDS, How
 from nbresume.run.history import Event, events
 from nbresume.run.recovery import unknown_step
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.verify import prove, verify
-from nbresume.run.view import RunView, view_run
+from nbresume.run.view import RunView
+from nbresume.run.viewing import view_run
 from nbresume.ui import text
 from nbresume.ui.answers import answer_of
 from nbresume.ui.widget import OnMain, Panel

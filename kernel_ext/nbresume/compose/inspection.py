@@ -1,0 +1,103 @@
+"""One run as it can be looked at, and decided about, without a kernel.
+
+The rule: reads decisions, and no payload.
+"""
+
+import ast
+from dataclasses import dataclass
+
+from nbresume.compose.stores import OpenStore, open_journal
+from nbresume.errors import NotTrusted
+from nbresume.model.printing import parse
+from nbresume.plan.header import body_of
+from nbresume.plan.names import names_of
+from nbresume.plan.notebook import Cell
+from nbresume.run.claims import Claims
+from nbresume.run.journal import Journal
+from nbresume.run.ports import World
+from nbresume.run.position import Order
+from nbresume.run.recovery import Recovery
+from nbresume.run.view import RunView
+from nbresume.run.viewing import view_run
+from nbresume.settings import Settings
+
+
+def order_of(world: World, journal: Journal) -> Order:
+    """Return notebook order: the saved file's, else that of first intents."""
+    cells = world.notebook.cells()
+    if cells is not None:
+        return Order.of(cells, "the saved notebook")
+    histories = sorted(
+        journal.state.steps.values(), key=lambda history: history.first_revision
+    )
+    found = [
+        Cell(
+            cell_id=h.attempt.intent.cell_id if h.attempt else f"step:{h.name}",
+            source="",
+            step=h.name,
+            text_digest="",
+        )
+        for h in histories
+    ]
+    source = "the order in which steps first ran"
+    return Order.of(found, source, knows_plain=False)
+
+
+def names_set_by(order: Order, step: str) -> list[str]:
+    """Return the names of values that a step's cell may set, by the saved notebook."""
+    place = order.step_place(step)
+    tree = parse(body_of(order.cells[place].source)) if place >= 0 else None
+    if tree is None:
+        return []
+    imported = {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    return sorted(names_of(tree).stores - imported)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """One run as it can be looked at, and decided about, without a kernel."""
+
+    journal: Journal
+    claims: Claims
+    recovery: Recovery
+    world: World
+    trusted: bool
+    """False: written under another key; nothing of it may be loaded."""
+
+    def order(self) -> Order:
+        """Return notebook order as it is known now."""
+        return order_of(self.world, self.journal)
+
+    def view(self) -> RunView:
+        """Return the run as people see it."""
+        return view_run(
+            self.journal.state,
+            self.order(),
+            self.recovery,
+            self.world,
+            run_id=self.journal.run_id,
+            alive=self.claims.is_alive(),
+            counts=self.journal.counts,
+            trusted=self.trusted,
+        )
+
+
+def inspect_run(
+    store: OpenStore, run_id: str, world: World, settings: Settings
+) -> Inspection:
+    """Read the decisions of a run, also of a foreign one; reads no payload."""
+    journal = open_journal(store, run_id, world)
+    trusted = True
+    try:
+        journal.open()
+    except NotTrusted:
+        trusted = False
+        journal.open(inspect=True)
+    claims = Claims(journal, world)
+    recovery = Recovery(journal, claims, world, settings)
+    return Inspection(journal, claims, recovery, world, trusted)

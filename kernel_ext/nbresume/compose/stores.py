@@ -1,0 +1,163 @@
+"""Folders → an open store, its chains and what vouches for them.
+
+The rule: the only place that names backends.
+"""
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbresume.compose.system import PRODUCT
+from nbresume.model.codec import SCHEMAS, Schemas
+from nbresume.run.journal import Journal
+from nbresume.run.moves import chain_in_use
+from nbresume.run.ports import World
+from nbresume.run.runs import Runs
+from nbresume.store.chain import Chain
+from nbresume.store.layout import open_layout
+from nbresume.store.local import open_local
+from nbresume.store.objects import Objects
+from nbresume.store.port import Backend
+from nbresume.store.seen import Seen
+from nbresume.store.trust import (
+    Link,
+    Trust,
+    key_of_store,
+    load_key,
+    load_pins,
+    save_pin,
+)
+
+_RUN = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Folders: of the store, and of the user's own data (key, pins)."""
+
+    store: Path
+    data: Path
+
+    @property
+    def key_file(self) -> Path:
+        """The user's key."""
+        return self.data / "key"
+
+    def pins_file(self, store_id: str) -> Path:
+        """Return the file with the heads of a foreign store that the user trusts."""
+        return self.data / "trusted" / f"{store_id}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStore:
+    """A store that is open, and what vouches for its records."""
+
+    backend: Backend
+    store_id: str
+    trust: Trust
+    place: Place
+
+    def chain(self, checkpoint_id: str) -> Chain:
+        """Return a chain of this store."""
+        return Chain(self.backend, self.trust, checkpoint_id)
+
+    def read_chain(self, checkpoint_id: str) -> list[Link]:
+        """Return all records of a chain, whoever wrote them: for listing only."""
+        chain = self.chain(checkpoint_id)
+        newest = chain.newest()
+        return _all_of(chain, newest)
+
+    def read_run(self, run_id: str) -> list[Link]:
+        """Return all records of a run, whoever wrote them: for listing only.
+
+        Raises
+        ------
+        Damaged, RefusedError
+            As for `chain_in_use`.
+        """
+        chain, newest = chain_in_use(self.chain(run_id), None)
+        return _all_of(chain, newest)
+
+    def runs(self) -> Runs:
+        """Return the runs of this store."""
+        return Runs(self.backend, self.read_run)
+
+
+def _all_of(chain: Chain, newest: int | None) -> list[Link]:
+    return [] if newest is None else [chain.read(r) for r in range(newest + 1)]
+
+
+def open_store(place: Place, *, create: bool) -> OpenStore:
+    """Open a store; make it and the user's key if `create`.
+
+    Raises
+    ------
+    StoreError
+        The folder cannot be used, or there is no store.
+    SchemaError
+        The store is of a format that this release cannot read.
+    """
+    backend = open_local(place.store, create=create)
+    new_id = secrets.token_hex(16) if create else None
+    layout = open_layout(backend, new_id=new_id)
+    if create:
+        key = load_key(place.key_file, create=lambda: secrets.token_bytes(32))
+    else:
+        key = _key_or_none(place)
+    pins = load_pins(place.pins_file(layout.store_id))
+    trust = Trust(key_of_store(key, layout.store_id), pins=pins)
+    return OpenStore(backend, layout.store_id, trust, place)
+
+
+def _key_or_none(place: Place) -> bytes:
+    """Return the user's key; one that signed nothing if there is none yet."""
+    if not place.key_file.exists():
+        return secrets.token_bytes(32)
+    return load_key(place.key_file, create=None)
+
+
+def run_id_of(name: str) -> str:
+    """Return the run id that a setting names: an id as it is, any name by digest."""
+    if not name or _RUN.fullmatch(name):
+        return name
+    return hashlib.sha256(f"run:{name}".encode()).hexdigest()[:16]
+
+
+def open_journal(
+    store: OpenStore, run_id: str, world: World, *, schemas: Schemas = SCHEMAS
+) -> Journal:
+    """Return the journal of a run; it is not read yet."""
+    return Journal(
+        run_id,
+        chain=store.chain(run_id),
+        trust=store.trust,
+        objects=Objects(store.backend, run_id),
+        seen=Seen(store.backend, run_id),
+        world=world,
+        product=PRODUCT,
+        schemas=schemas,
+    )
+
+
+def trust_store(store: OpenStore) -> list[str]:
+    """Pin the heads of all chains of a store; return the checkpoint ids.
+
+    Rewrites nothing: the pins lie in the user's own data folder. Below a damaged
+    record the hash chain is cut, so the record below it is pinned too.
+    """
+    pins_file = store.place.pins_file(store.store_id)
+    pinned = []
+    for checkpoint_id in store.backend.names("journal"):
+        links = store.read_chain(checkpoint_id)
+        heads = [
+            link
+            for link, after in zip(links, [*links[1:], None], strict=True)
+            if link.envelope is not None and (after is None or after.envelope is None)
+        ]
+        for link in heads:
+            save_pin(pins_file, checkpoint_id, link.revision, link.digest)
+        if heads:
+            pinned.append(checkpoint_id)
+    return pinned

@@ -1,0 +1,322 @@
+"""How the RunView of a run is made: a row for each step, in notebook order.
+
+The rule: a pure function of the newest folded state, notebook order and the liveness
+of the claimant. It reads no payload and no namespace.
+"""
+
+import msgspec
+
+from nbresume.model.effects import open_keys
+from nbresume.model.evidence import words
+from nbresume.model.folded import Commit, RunState, StepHistory
+from nbresume.model.printing import parse
+from nbresume.model.records import Committed
+from nbresume.model.states import State
+from nbresume.plan.code_version import code_version
+from nbresume.plan.header import body_of
+from nbresume.plan.planner import Verdict
+from nbresume.run.definition import differences
+from nbresume.run.doubt import settle, word_would_settle
+from nbresume.run.metrics import Counts, metrics_of
+from nbresume.run.ports import World
+from nbresume.run.position import Order, Positions, Wanted
+from nbresume.run.recovery import Recovery
+from nbresume.run.view import LOCKED, SCHEMA, ClaimView, RunView, StepView
+
+
+def view_run(
+    state: RunState,
+    order: Order,
+    recovery: Recovery,
+    world: World,
+    *,
+    run_id: str,
+    alive: bool | None,
+    counts: Counts,
+    trusted: bool = True,
+) -> RunView:
+    """Return what people see of a run.
+
+    Parameters
+    ----------
+    state, order
+        The folded state, and the notebook's cells in order.
+    recovery, world
+        Tell liveness and who "I" am.
+    run_id
+        Id of the run.
+    alive
+        Whether the claimant's process runs.
+    counts
+        What this process met while it read and wrote the run.
+    trusted
+        False: the records were not vouched for; nothing of the run may be loaded.
+    """
+    steps = _views(state, order, recovery)
+    in_doubt = sum(step.state is State.AMBIGUOUS for step in steps)
+    resume = next((s for s in steps if s.place >= 0 and not _holds(s)), None)
+    claim = state.claim
+    return RunView(
+        schema=SCHEMA,
+        run_id=run_id,
+        workflow=claim.workflow if claim else world.notebook.workflow,
+        notebook=claim.notebook if claim else world.notebook.path,
+        order=order.source,
+        trusted=trusted,
+        differs=differences(state, order, world),
+        headline=_headline(steps, resume),
+        resume_from=resume.name if resume else "",
+        resume_cell=resume.cell_id if resume else "",
+        revision=state.revision,
+        steps=steps,
+        claim=_claim_view(state, world, alive=alive),
+        usage=state.usage,
+        metrics=metrics_of(state, counts, in_doubt=in_doubt),
+        damaged=[*state.quarantined, *state.damaged],
+    )
+
+
+def _claim_view(
+    state: RunState, world: World, *, alive: bool | None
+) -> ClaimView | None:
+    claim, at = state.claim, state.claimed_at
+    if claim is None or at is None:
+        return None
+    return ClaimView(
+        epoch=state.epoch,
+        pid=claim.writer.pid,
+        host=claim.writer.host,
+        actor=claim.actor,
+        at=at,
+        alive=alive,
+        mine=claim.writer.nonce == world.liveness.me().nonce,
+    )
+
+
+def _holds(step: StepView) -> bool:
+    return step.plan is Verdict.REPLAY
+
+
+def _views(state: RunState, order: Order, recovery: Recovery) -> list[StepView]:
+    positions = Positions(state, order)
+    views: list[StepView] = []
+    rerun: set[str] = set()
+    blocked = ""
+    placed = sorted(order.place_of_step.items(), key=lambda pair: pair[1])
+    for step, place in placed:
+        history = state.step(step)
+        view = _view_step(
+            step,
+            place,
+            history,
+            order,
+            recovery,
+            _moved(history, place, positions, rerun),
+        )
+        if view.plan is not Verdict.REPLAY:
+            rerun.add(step)
+        views.append(_below(view, blocked))
+        if view.state in (State.AMBIGUOUS, State.ABANDONED):
+            blocked = blocked or view.name
+    gone = [h for s, h in state.steps.items() if s not in order.place_of_step]
+    views += [_orphan(history, recovery) for history in gone]
+    return views
+
+
+def _below(view: StepView, blocked: str) -> StepView:
+    """Refuse what would run below a step that is in doubt."""
+    if not blocked or view.plan is not Verdict.RERUN:
+        return view
+    return msgspec.structs.replace(
+        view, plan=Verdict.REFUSED, reasons=[f"step {blocked} above it is in doubt"]
+    )
+
+
+def _moved(
+    history: StepHistory | None, place: int, positions: Positions, rerun: set[str]
+) -> list[str]:
+    """Return why a commit's inputs are not what stands above it now."""
+    commit = history.commit() if history else None
+    if commit is None:
+        return []
+    reasons = []
+    for name, version in commit.record.inputs.items():
+        demand = positions.demand(name, place)
+        if demand.wanted is not Wanted.VALUE or demand.commit is None:
+            continue
+        if demand.commit.record.step in rerun:
+            reasons.append(f"{name} may change: step {demand.commit.record.step} runs")
+        elif demand.version != version and not _ambient_on(
+            history, name, demand.version
+        ):
+            reasons.append(f"{name} changed")
+    reasons += [
+        f"step {step} (--after) runs" for step in commit.record.after if step in rerun
+    ]
+    return reasons
+
+
+def _ambient_on(history: StepHistory | None, name: str, version: str) -> bool:
+    """Say whether a plain cell made the input from exactly that version."""
+    attempt = history.attempt if history else None
+    ambient = attempt.intent.ambient.get(name) if attempt else None
+    return ambient is not None and ambient.base == version
+
+
+def _view_step(
+    step: str,
+    place: int,
+    history: StepHistory | None,
+    order: Order,
+    recovery: Recovery,
+    moved: list[str],
+) -> StepView:
+    cell = order.cells[place]
+    state = recovery.state(history)
+    commit = history.commit() if history else None
+    reasons: list[str] = []
+    if commit is not None and state is State.COMMITTED:
+        reasons = _stale_reasons(commit, cell.source, moved)
+        if reasons:
+            state = State.STALE
+    plan, remedy = _plan(step, state, commit, history)
+    return _step_view(
+        history,
+        name=step,
+        cell_id=cell.cell_id,
+        place=place,
+        state=state,
+        plan=plan,
+        reasons=reasons or _why(state, history, recovery),
+        remedy=remedy,
+    )
+
+
+def _stale_reasons(commit: Commit, source: str, moved: list[str]) -> list[str]:
+    # a body with magics is no plain Python: its version is known when it runs
+    tree = parse(body_of(source)) if source else None
+    edited = tree is not None and code_version(tree) != commit.record.code_version
+    return [*(["its code changed"] if edited else []), *moved]
+
+
+def _why(state: State, history: StepHistory | None, recovery: Recovery) -> list[str]:
+    attempt = history.attempt if history else None
+    if history is None or attempt is None:
+        return []
+    match state:
+        case State.AMBIGUOUS:
+            return [recovery.doubt(history)]
+        case State.FAILED if attempt.failed:
+            raised = f"it raised {attempt.failed.error_type}"
+            return [raised, *filter(None, [words(attempt.seen)])]
+        case State.INTERRUPTED:
+            return ["its kernel ended, or lost the run, while it ran"]
+        case State.ABANDONED if attempt.resolution:
+            return [attempt.resolution.because]
+        case _:
+            return []
+
+
+def _plan(
+    step: str, state: State, commit: Commit | None, history: StepHistory | None
+) -> tuple[Verdict, str]:
+    match state:
+        case State.AMBIGUOUS:
+            pure = history is not None and word_would_settle(history)
+            or_pure = f"; if its calls only read: %%step {step} --pure" if pure else ""
+            keys = open_keys(history.effects) if history else []
+            return Verdict.REFUSED, settle(step, keys) + or_pure
+        case State.ABANDONED:
+            return Verdict.REFUSED, f"%steps resolve {step} retry --because TEXT"
+        case State.RAN:
+            return Verdict.RERUN, f"%steps commit {step}"
+    if commit is None:
+        return Verdict.RERUN, ""
+    rerun = history is not None and history.rerun is not None
+    always = history is not None and _is_always(history)
+    if state is State.STALE and commit.record.effects and not rerun:
+        return Verdict.REFUSED, f"%steps rerun {step} --because TEXT"
+    if state is State.STALE or rerun or always:
+        return Verdict.RERUN, ""
+    return Verdict.REPLAY, ""
+
+
+def _is_always(history: StepHistory) -> bool:
+    return history.attempt is not None and history.attempt.intent.options.always
+
+
+def _orphan(history: StepHistory, recovery: Recovery) -> StepView:
+    state = recovery.state(history)
+    committed = state is State.COMMITTED
+    return _step_view(
+        history,
+        name=history.name,
+        cell_id=history.attempt.intent.cell_id if history.attempt else "",
+        place=-1,
+        state=State.ORPHANED if committed else state,
+        plan=Verdict.REFUSED if state is State.AMBIGUOUS else Verdict.REPLAY,
+        reasons=["its cell is not in the notebook"],
+        remedy="",
+    )
+
+
+def _step_view(
+    history: StepHistory | None,
+    *,
+    name: str,
+    cell_id: str,
+    place: int,
+    state: State,
+    plan: Verdict,
+    reasons: list[str],
+    remedy: str,
+) -> StepView:
+    commit = history.commit() if history else None
+    record = commit.record if commit else None
+    effects = history.effects if history else {}
+    return StepView(
+        name=name,
+        cell_id=cell_id,
+        place=place,
+        state=state,
+        locked=state in LOCKED,
+        plan=plan,
+        reasons=reasons,
+        remedy=remedy,
+        commit_number=record.commit_number if record else 0,
+        revision=commit.revision if commit else -1,
+        committed_at=commit.at if commit else None,
+        duration_s=record.duration_s if record else _last_duration(history),
+        payload_bytes=record.payload_bytes if record else 0,
+        attempts=history.attempts if history else 0,
+        not_kept=dict(record.not_kept) if record else {},
+        effects=_effects(record) if record else [],
+        effect_count=sum(effect.is_done for effect in effects.values()),
+        open_effects=open_keys(effects),
+        outputs=sorted(record.outputs) if record else [],
+    )
+
+
+def _effects(record: Committed) -> list[str]:
+    """Return how it is known to touch the outside; shown also if it is not locked."""
+    return list(record.effects) or list(filter(None, [words(record.seen)]))
+
+
+def _last_duration(history: StepHistory | None) -> float | None:
+    attempt = history.attempt if history else None
+    return attempt.failed.duration_s if attempt and attempt.failed else None
+
+
+def _headline(steps: list[StepView], resume: StepView | None) -> str:
+    """Say in one sentence where things stand."""
+    placed = [s for s in steps if s.place >= 0]
+    if not placed:
+        return "no steps yet: begin a cell with %%step NAME"
+    locked = sum(_holds(s) for s in placed)
+    text = f"{locked} of {len(placed)} steps locked"
+    if resume is None:
+        return f"{text}; all are committed"
+    if resume.plan is Verdict.REFUSED:
+        word = "ambiguous (in doubt)" if resume.state is State.AMBIGUOUS else "refused"
+        return f"{text}; stopped at {resume.name}, which is {word}"
+    return f"{text}; goes on at {resume.name}"
