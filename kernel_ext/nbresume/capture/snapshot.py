@@ -4,6 +4,7 @@ The rule: each object is pickled once, by itself, and refers to other named or
 shared objects by id; what cannot be pickled costs its own name, never the step.
 """
 
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -252,6 +253,7 @@ class Snapshot:
     def _dump(
         self, object_ids: list[str], graph: UnitGraph, captured: Captured
     ) -> tuple[str, list[str], list[str]]:
+        sys.audit("nbresume.capture", object_ids[0])
         dumped: Dumped = dump(
             [graph.values[o] for o in object_ids],
             units=graph.ids,

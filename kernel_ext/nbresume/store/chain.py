@@ -6,6 +6,7 @@ there has won before, and only the reply was lost.
 """
 
 import re
+import sys
 
 from nbresume.errors import ConflictError, Damaged, KeyMissing, KeyTaken, Unavailable
 from nbresume.model.codec import decode_envelope, encode_envelope
@@ -73,6 +74,7 @@ class Chain:
             The device failed. The record may stand there or not: append the same
             envelope again to find out.
         """
+        sys.audit("nbresume.append", envelope.kind, envelope.revision)
         signed = self._trust.sign(envelope)
         data = encode_envelope(signed)
         for _ in range(_TRIES):

@@ -112,8 +112,10 @@ def write_new(
     try:
         try:
             for buffer in buffers:
+                sys.audit("nbresume.write", path, descriptor, buffer)
                 _write_all(descriptor, buffer)
             if lasting:
+                sys.audit("nbresume.flush", path)
                 flush(descriptor)
         finally:
             os.close(descriptor)
@@ -133,6 +135,7 @@ def flush_folder(path: str) -> None:
     """Make the names in a folder survive power loss."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        sys.audit("nbresume.flush", path)
         flush(descriptor)
     finally:
         os.close(descriptor)
@@ -147,7 +150,9 @@ def link_new(source: str, path: str) -> bool:
         The file system has no hard links.
     """
     try:
+        sys.audit("nbresume.link", path)
         os.link(source, path)
+        sys.audit("nbresume.linked", path)
     except OSError as error:
         # A file server that lost its first reply calls a link that it made an error.
         if os.stat(source).st_nlink == 2:  # noqa: PLR2004 - both its names

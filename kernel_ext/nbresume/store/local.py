@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -49,6 +50,7 @@ class LocalBackend:
             self._make_folder(folder_of(key))
             self._make_lasting((folder_of(key),))
             created = disk.create_durably(path, data, staging=self._path(STAGING))
+            sys.audit("nbresume.created", key)
         if not created:
             raise _taken(key)
 
@@ -78,6 +80,7 @@ class LocalBackend:
             staged = f"{self._path(STAGING)}/{secrets.token_hex(16)}"
             # Whoever reads it compares it with the record that it comes from.
             disk.write_new(staged, (data,), mode=disk.PRIVATE_FILE, lasting=False)
+            sys.audit("nbresume.publish", key)
             os.replace(staged, path)
 
     def link(self, source: str, key: str) -> None:
