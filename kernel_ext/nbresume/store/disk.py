@@ -13,7 +13,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nbresume.errors import StoreError, Unavailable, Unfit
@@ -139,6 +139,20 @@ def flush_folder(path: str) -> None:
         flush(descriptor)
     finally:
         os.close(descriptor)
+
+
+def make_folder(path: Path) -> None:
+    """Make a private folder if it is missing; its name survives power loss.
+
+    That holds for a folder that is there as well: who made it may have been killed
+    before its name was flushed.
+    """
+    if not path.exists():
+        make_folder(path.parent)
+        path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    # A folder that this user may not read was not made by one of their processes.
+    with suppress(PermissionError):
+        flush_folder(str(path.parent))
 
 
 def link_new(source: str, path: str) -> bool:

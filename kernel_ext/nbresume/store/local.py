@@ -167,6 +167,7 @@ class LocalBackend:
             return
         self._make_folder(STAGING)
         _probe(self._path(STAGING))
+        disk.make_folder(self.root)
         _collect(Path(self._path(STAGING)), before=time.time() - LEFTOVER_AGE_S)
         self._ready = True
 
@@ -223,21 +224,12 @@ def open_local(root: Path, *, create: bool) -> LocalBackend:
                     remedy="Run a step, or name the folder of an existing store.",
                     path=str(root),
                 )
-            _make_root(root)
+            disk.make_folder(root)
         _check_folder(root, refused, writing=create)
         backend = LocalBackend(root)
         if create and not (root / "store.json").exists():
             _try_out(backend)
     return backend
-
-
-def _make_root(root: Path) -> None:
-    if root.parent.exists():
-        root.mkdir(mode=disk.PRIVATE_FOLDER, exist_ok=True)
-        disk.flush_folder(str(root.parent))
-    else:
-        _make_root(root.parent)
-        _make_root(root)
 
 
 def _check_folder(root: Path, refused: str, *, writing: bool) -> None:
