@@ -59,6 +59,8 @@ class Journal:
         self._tail_bytes = 0
         """Weight of the records after the newest fold."""
         self._told: set[int] = set()
+        self._is_settled = True
+        """Nothing was read that its writer may not have flushed."""
         self._inspects = False
         """Decisions are read without being vouched for: nothing may be loaded."""
 
@@ -82,6 +84,7 @@ class Journal:
         """
         self._inspects = inspect
         newest = self._chain.newest()
+        self._is_settled = newest is None
         links: list[Link] = []
         revision = -1 if newest is None else newest
         while revision >= 0:
@@ -126,8 +129,14 @@ class Journal:
         return True
 
     def refresh(self) -> None:
-        """Read what was appended since; afterwards `state` is the newest."""
+        """Read what was appended since; afterwards `state` is the newest.
+
+        What was read survives power loss from then on, so it may be built on.
+        """
         links = self._chain.follow(self.state.revision)
+        if links or not self._is_settled:
+            self._chain.settle()
+            self._is_settled = True
         if links:
             self._apply_all(self._trust.vouch(links))
 

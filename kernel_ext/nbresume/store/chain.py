@@ -63,6 +63,18 @@ class Chain:
             except KeyMissing:
                 return found
 
+    def settle(self) -> None:
+        """Let every record that is there survive power loss, whoever wrote it.
+
+        Its writer may have been killed before the name of the newest one was flushed.
+
+        Raises
+        ------
+        Unavailable
+            The device failed.
+        """
+        self._backend.seal((self._folder,))
+
     def append(self, envelope: Envelope) -> Link:
         """Sign the envelope and make it the record of its revision, durably.
 
