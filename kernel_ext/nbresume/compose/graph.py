@@ -93,7 +93,7 @@ class OpenStore:
 
     def runs(self) -> Runs:
         """Return the runs of this store."""
-        return Runs(self.backend, self.read_chain)
+        return Runs(self.backend, self.read_chain, store_id=self.store_id)
 
 
 def open_store(place: Place, *, create: bool) -> OpenStore:
