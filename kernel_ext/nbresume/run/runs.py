@@ -69,11 +69,12 @@ class Runs:
 
     def _ids(self, path: str) -> Iterator[str]:
         """Give the ids of the runs that began at a path, and that of the next one."""
-        known, count = set(self._backend.names("journal")), 0
+        count = 0
         while True:
             run_id = cue_digest(canonical([self._store_id, path, count]))[:16]
             yield run_id
-            if run_id not in known:
+            # its folder alone is not it: that is made before the first record
+            if not self._backend.names(f"journal/{run_id}"):
                 return
             count += 1
 
@@ -126,6 +127,8 @@ def choose_run(runs: Runs, world: World, *, named: str = "") -> str:
     if named:
         return named
     path = world.notebook.path
+    # asked first: a run that is claimed from now on is this one
+    fresh = runs.next_id(path)
     claims = runs.all()
     here = runs.newest_at(path, claims)
     if here is not None:
@@ -144,4 +147,4 @@ def choose_run(runs: Runs, world: World, *, named: str = "") -> str:
             f"this notebook looks like a copy of {kin[0].claim.workflow}: "
             "it starts a run of its own"
         )
-    return runs.next_id(path)
+    return fresh

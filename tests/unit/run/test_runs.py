@@ -1,8 +1,10 @@
 """Which run a notebook belongs to."""
 
+import pytest
 from unit.run.fakes import Lab
 
 from nbresume.run.runs import choose_run
+from nbresume.store.local import open_local
 
 A = "%%step a\nx = 1"
 
@@ -187,3 +189,24 @@ def test_a_run_that_began_here_is_later_than_one_that_was_adopted():
     later.go()
 
     assert lab.kernel().run_id == later.run_id != k.run_id
+
+
+@pytest.mark.parametrize("listing", [1, 2, 3, 4])
+def test_a_run_that_is_claimed_while_another_kernel_looks_is_the_same(listing):
+    """Before a listing of the second kernel the first one claims."""
+    lab = Lab(a=A)
+    first = lab.kernel()
+    lab.backend.act_at("names", listing, first.go)
+
+    assert lab.kernel().run_id == first.run_id
+    assert lab.ledger == ["a"]
+
+
+def test_a_run_begins_with_its_first_record(tmp_path):
+    """A kernel that has made the folder, and no record yet, has begun nothing."""
+    lab = Lab(a=A)
+    lab.backend = open_local(tmp_path / "store", create=True)
+    run_id = lab.store().runs().next_id(lab.notebook.path)
+    (tmp_path / "store" / "journal" / run_id).mkdir(parents=True)
+
+    assert lab.kernel().run_id == run_id
