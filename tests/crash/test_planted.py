@@ -46,6 +46,15 @@ from nbresume.store import disk
 disk.flush_folder = lambda path: None
 """
 
+NO_PAYLOAD_FLUSH = """
+from nbresume.store import disk
+write_new = disk.write_new
+def unflushed(path, buffers, *, mode, lasting=True):
+    lasting = lasting and mode != disk.READ_ONLY_FILE
+    write_new(path, buffers, mode=mode, lasting=lasting)
+disk.write_new = unflushed
+"""
+
 UNSETTLED = """
 from nbresume.store.chain import Chain
 Chain.settle = lambda self: None
@@ -104,10 +113,14 @@ def test_an_audit_record_after_the_act_is_caught(objections):
 
 @pytest.mark.parametrize(
     ("plant", "fault"),
-    [(NO_FOLDER_FLUSH, None), (UNSETTLED, Fault("linked", "committed"))],
-    ids=["no folder is flushed", "another's record is not flushed"],
+    [
+        (NO_FOLDER_FLUSH, None),
+        (NO_PAYLOAD_FLUSH, None),
+        (UNSETTLED, Fault("linked", "committed")),
+    ],
+    ids=["no folder is", "no payload is", "another's record is not"],
 )
-def test_a_missing_flush_of_a_folder_is_caught(tmp_path, zygote, plant, fault):
+def test_a_missing_flush_is_caught(tmp_path, zygote, plant, fault):
     """A commit whose name a power cut can take is found out."""
     recorded = record(zygote, tmp_path / "run", fault, plant=plant)
 

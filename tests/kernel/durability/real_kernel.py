@@ -250,7 +250,8 @@ def plant(folder: Path, source: str) -> dict[str, str]:
     """Write a startup file for kernels; return the environment that has it run."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "sitecustomize.py").write_text(source)
-    return {"PYTHONPATH": str(folder)}
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def hashes(folder: Path) -> dict[str, str]:
