@@ -11,7 +11,7 @@ TESTS = next(p for p in Path(__file__).resolve().parents if p.name == "tests")
 sys.path.insert(0, str(TESTS / "kernel" / "durability"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scene import LARGE_BYTES, SITUATIONS, SMALL_BYTES, Scene  # noqa: E402 - after its path
+from scene import SITUATIONS, Scene  # noqa: E402 - after its path
 from shells import Zygote  # noqa: E402
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory
@@ -45,11 +45,10 @@ def play(stage, zygote, record_property):
     """Return what opens a scene; at its end there may be no objection."""
     scenes = []
 
-    def opened(situation, options="", *, is_large=False) -> Scene:
+    def opened(situation, options="", row=None) -> Scene:
         folder = stage / str(len(scenes))
         folder.mkdir()
-        size = LARGE_BYTES if is_large else SMALL_BYTES
-        scene = Scene(folder, zygote, options, size)
+        scene = Scene(folder, zygote, options, row)
         scenes.append(scene)
         for _ in range(SITUATIONS[situation]):
             scene.cut_off()

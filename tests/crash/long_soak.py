@@ -30,6 +30,8 @@ from shells import LOAD, Dead, Outside, Shell, Zygote  # noqa: E402
 
 KERNELS = 4
 ROUND_S = 2.0
+FAULTY = 0.1
+"""The share of passes over the notebook that come to a planted failure."""
 ROUNDS_OF_A_RUN = 40
 """After so many rounds a new notebook begins: first claims are races, too."""
 CELLS = (
@@ -39,12 +41,16 @@ CELLS = (
     "%%step work\nnote('work')\nrows.append({1})\ntotal = sum(rows) * factor",
     "%%step end --effects\nnote('end')\nanswer = total + {2}",
 )
+COMMIT = "%steps commit"
+"""Typed by everybody: who has a finished body in hand does not leave it there."""
+GIVES_UP = 0.3
+"""The share of refusals after which nobody types anything."""
 REMEDIES = (
     ("in doubt", "%steps resolve {0} retry --because soak"),
     ("does not run again", "%steps rerun {0} --because soak"),
     ("taken", "%steps resume --take-over"),
     ("fenced", "%steps resume --take-over"),
-    ("not committed", "%steps commit {0}"),
+    ("not committed", f"{COMMIT} {{0}}"),
 )
 """What a refusal says, and what a person then types."""
 ACTIONS = ("kill", "torn", "EIO", "ENOSPC", "exit")
@@ -103,16 +109,17 @@ class Play:
 
     # -- one kernel -----------------------------------------------------------------
 
-    def work(self, shell: Shell, seed: float) -> None:
-        """Run the notebook in a kernel until it ends, is refused, or its end."""
+    def work(self, shell: Shell, seed: float, until: float) -> None:
+        """Run the notebook in a kernel again and again, until it dies or time is up."""
         chance = random.Random(seed)  # noqa: S311 - moments are no secrets
         try:
-            if chance.random() < 0.5:
-                shell.arm(self._fault(chance))
-                self.counts["faults armed"] += 1
-            for number, code in enumerate(self.cells):
-                if not self._cell(shell, number, code, chance):
-                    return
+            while time.monotonic() < until:
+                if chance.random() < FAULTY:
+                    shell.arm(self._fault(chance))
+                    self.counts["faults armed"] += 1
+                for number, code in enumerate(self.cells):
+                    if not self._cell(shell, number, code, chance):
+                        break
         except Dead:
             self.counts["kernels that died"] += 1
 
@@ -131,7 +138,8 @@ class Play:
                 return True
             self.counts["refusals"] += 1
             typed = _remedy(said.error, code)
-            if not typed or chance.random() < 0.3:
+            gives_up = chance.random() < GIVES_UP and not typed.startswith(COMMIT)
+            if not typed or gives_up:
                 return False
             self.counts[f"typed {' '.join(typed.split()[:2])}"] += 1
             shell.run(typed, "typed")
@@ -158,13 +166,15 @@ class Play:
     def round(self) -> None:
         """Let all kernels run, and disturb them."""
         shells = [self.start() for _ in range(KERNELS)]
+        until = time.monotonic() + ROUND_S
         threads = [
-            threading.Thread(target=self.work, args=(shell, self.chance.random()))
+            threading.Thread(
+                target=self.work, args=(shell, self.chance.random(), until)
+            )
             for shell in shells
         ]
         for thread in threads:
             thread.start()
-        until = time.monotonic() + ROUND_S
         while time.monotonic() < until and any(t.is_alive() for t in threads):
             self._disturb(self.chance.choice(shells))
         for shell in shells:
@@ -177,15 +187,18 @@ class Play:
 
     def _disturb(self, shell: Shell) -> None:
         time.sleep(self.chance.uniform(0.0, 0.06))
-        what = self.chance.random()
-        if what < 0.15:
-            self.counts["kills"] += shell.is_alive()
-            shell.shoot()
-        elif what < 0.6:
-            self.counts["stops"] += shell.is_alive()
-            shell.pause()
-            time.sleep(self.chance.uniform(0.0, 0.3))
-            shell.go_on()
+        match self.chance.choices(("kill", "stop", "edit", "wait"), (1, 4, 2, 3)):
+            case ["kill"]:
+                self.counts["kills"] += shell.is_alive()
+                shell.shoot()
+            case ["stop"]:
+                self.counts["stops"] += shell.is_alive()
+                shell.pause()
+                time.sleep(self.chance.uniform(0.0, 0.3))
+                shell.go_on()
+            case ["edit"]:
+                self.counts["edits"] += 1
+                self.edit()
 
     def _settle(self, shells: list[Shell]) -> None:
         """Judge what is there, and let a fresh kernel come to the end."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from faults import Fault
 
+BODY = "note('work')\nrows.append(4)\ntotal = sum(rows) * factor"
+"""What the step does: it acts on the outside, changes a value and makes one."""
 BEFORE = "as before"
 CUT = "cut off"
 COMMITTED = "committed"
@@ -39,6 +41,8 @@ class Row:
     """The one situation in which the kernel comes there."""
     is_large: bool = False
     """The step makes a table of many chunks."""
+    code: str = BODY
+    """What the body does; it leaves ``rows`` and ``total``."""
 
     @property
     def name(self) -> str:

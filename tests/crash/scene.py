@@ -10,10 +10,9 @@ from pathlib import Path
 from faults import Fault
 from judge import Judge, Verdict
 from real_kernel import hashes, save
-from rows import Row
+from rows import BODY, Row
 from shells import LOAD, Dead, Outside, Said, Shell, Zygote
 
-BODY = "note('work')\nrows.append(4)\ntotal = sum(rows) * factor"
 SMALL_BYTES = 1_100_000
 """An array of one chunk."""
 LARGE_BYTES = 9_000_000
@@ -29,15 +28,17 @@ class Scene:
     """One notebook of three steps, and everybody who works on it."""
 
     def __init__(
-        self, folder: Path, zygote: Zygote, options: str, table_bytes: int
+        self, folder: Path, zygote: Zygote, options: str = "", row: Row | None = None
     ) -> None:
+        code = row.code if row else BODY
+        table_bytes = LARGE_BYTES if row and row.is_large else SMALL_BYTES
         self.folder = folder
         self.options = options
         self.cells = [
             LOAD,
             "%%step load\nnote('load')\nrows = [1, 2, 3]",
             "factor = 10",
-            f"%%step work {options}\n{BODY}\ntable = bytearray({table_bytes})",
+            f"%%step work {options}\n{code}\ntable = bytearray({table_bytes})",
             "%%step end\nnote('end')\nanswer = total + 1",
         ]
         save(folder / "main.ipynb", *self.cells)

@@ -71,7 +71,7 @@ QUICK = {
 )
 def test_a_kernel_that_ends_there(play, row, situation, options):
     """Whatever ends the kernel at a boundary: nothing lost, doubled, wrongly shown."""
-    scene = play(situation, options, is_large=row.is_large)
+    scene = play(situation, options, row)
     former, marks = before(scene), scene.outside.marks().count("work")
     cell = place(row, situation)
     shell = scene.ready(cell)
@@ -102,7 +102,7 @@ def test_a_kernel_that_ends_there(play, row, situation, options):
 )
 def test_a_device_that_fails_there(play, row, situation, options):
     """A failing disk acknowledges nothing, and the store stays readable."""
-    scene = play(situation, options)
+    scene = play(situation, options, row)
     cell = place(row, situation)
     shell = scene.ready(cell)
     marks = scene.outside.marks().count("work")
@@ -136,7 +136,7 @@ def test_a_device_that_fails_there(play, row, situation, options):
 )
 def test_a_store_whose_reply_is_lost(play, row, situation, options):
     """A writer knows its own record again: one revision, and nothing runs twice."""
-    scene = play(situation, options)
+    scene = play(situation, options, row)
     cell = place(row, situation)
     shell = scene.ready(cell)
     marks = scene.outside.marks().count("work")

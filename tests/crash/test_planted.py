@@ -8,7 +8,7 @@ import pytest
 import rows
 from faults import Fault
 from judge import Verdict
-from scene import LARGE_BYTES, SMALL_BYTES, Scene
+from scene import Scene
 from test_matrix import test_a_store_whose_reply_is_lost as lost_reply
 from test_power import cut_everywhere, record
 from test_scenes import test_26_killed_while_a_policy_decides as policy
@@ -68,11 +68,10 @@ def objections(stage, zygote):
     def found(plant, scene_of, *arguments):
         scenes = []
 
-        def play(situation, options="", *, is_large=False):
+        def play(situation, options="", row=None):
             folder = stage / str(len(list(stage.iterdir())))
             folder.mkdir()
-            size = LARGE_BYTES if is_large else SMALL_BYTES
-            scenes.append(Scene(folder, zygote, options, size))
+            scenes.append(Scene(folder, zygote, options, row))
             scenes[0].plant = plant
             return scenes[0]
 

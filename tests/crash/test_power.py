@@ -15,7 +15,7 @@ from faults import Fault
 from judge import Judge, Verdict
 from power import Disk, materialize, read_log
 from real_kernel import save
-from scene import BODY
+from rows import BODY
 from shells import LOAD, Dead, Outside, Zygote
 from traced import parse
 

@@ -127,7 +127,7 @@ def test_27_killed_while_a_person_decides(play, situation, how, title, fault, af
 )
 def test_28_stopped_while_another_takes_over(play, row, situation, options):
     """A kernel that wakes up fenced changes nothing that a reader can see."""
-    scene = play(situation, options, is_large=row.is_large)
+    scene = play(situation, options, row)
     old = scene.ready()
     scene.stop_at(old, row)
     new = scene.take_over()
