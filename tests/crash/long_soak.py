@@ -92,8 +92,9 @@ class Play:
         save(self.folder / "main.ipynb", *self.cells)
 
     def edit(self) -> None:
-        """Change the text of a step, or do nothing."""
-        self.numbers[self.chance.randrange(3)] = self.chance.randrange(1, 4)
+        """Change the text of a step, undo a change, or do nothing."""
+        number = self.chance.choice((1, 2, 3, *(self.chance.randrange(1000),) * 4))
+        self.numbers[self.chance.randrange(3)] = number
         self.save()
 
     def expected(self) -> str:

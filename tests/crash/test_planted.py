@@ -123,4 +123,4 @@ def test_a_missing_flush_is_caught(tmp_path, zygote, plant, fault):
     """A commit whose name a power cut can take is found out."""
     recorded = record(zygote, tmp_path / "run", fault, plant=plant)
 
-    assert cut_everywhere(recorded, step=10, parts=0).verdict.lost
+    assert cut_everywhere(recorded, zygote, step=10, parts=0).verdict.lost

@@ -22,6 +22,8 @@ from traced import parse
 pytestmark = pytest.mark.kernel
 
 SEED = 20261129
+RECOVERS = 10
+"""After every so manieth cut a kernel goes on, and everything is run."""
 CELLS = [
     LOAD,
     "%%step load\nnote('load')\nrows = [1, 2, 3]",
@@ -49,10 +51,6 @@ class Recorded:
     whole: Path
     """The folder as it was in the end."""
     log: list[list[str]]
-
-    def cuts(self) -> int:
-        """Return after how many operations the power may be cut."""
-        return len(self.log)
 
 
 def record(
@@ -83,14 +81,16 @@ def _run(shell):
 class Cuts:
     """Cuts the power in a recorded run, and counts."""
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: Recorded, zygote: Zygote) -> None:
         self.recorded = recorded
         self.verdict = Verdict()
         self.count = 0
+        self.recoveries = 0
         self.where = ""
+        self._zygote = zygote
 
-    def cut(self, at: int, chance: random.Random | None) -> None:
-        """Cut the power after so many operations, and look at what is left."""
+    def cut(self, at: int, chance: random.Random | None, *, recovers: bool) -> None:
+        """Cut the power after so many operations; look at what is left, or go on."""
         folder, log = self.recorded.folder, self.recorded.log[:at]
         disk = Disk(folder)
         for operation in log:
@@ -100,14 +100,16 @@ class Cuts:
         shutil.copy(self.recorded.whole / "main.ipynb", folder)
         before = len(self.verdict.objections)
         try:
-            self._look(log)
+            acked = self._look(log)
+            if recovers:
+                self._recover(acked)
         except AssertionError as error:
             self.verdict.lost.append(str(error)[:300])
         if len(self.verdict.objections) > before and not self.where:
             self.where = f"after {at} operations, the last one {log[-1][:3]}"
         shutil.rmtree(folder)
 
-    def _look(self, log) -> None:
+    def _look(self, log) -> set[str]:
         replies = [one for one in log if one[0] == "reply" and not one[2]]
         acked = {STEPS[one[1]] for one in replies if one[1] in STEPS}
         marks = [one[1] for one in log if one[0] == "mark"]
@@ -117,6 +119,26 @@ class Cuts:
             there = self.recorded.whole / path.relative_to(self.recorded.folder)
             if path.read_bytes() != there.read_bytes():
                 self.verdict.lost.append(f"{path.name} has other bytes")
+        return acked
+
+    def _recover(self, acked: set[str]) -> None:
+        """Run everything in a new kernel: what was acknowledged does not run again."""
+        self.recoveries += 1
+        outside = Outside(self.recorded.folder / "again.txt")
+        shell = self._zygote.fork(self.recorded.folder, outside)
+        for number, code in enumerate(CELLS):
+            said = shell.run(code, f"c{number}")
+            if "in doubt" in said.error:
+                shell.run("%steps resolve end retry --because looked", "x")
+                said = shell.run(code, f"c{number}")
+            if not said.ok:
+                self.verdict.other.append(f"the recovery stopped: {said.error}")
+        found = shell.look("(rows, total, answer, len(table))")
+        shell.kill()
+        if found != "([1, 2, 3, 4], 100, 101, 1100000)":
+            self.verdict.lost.append(f"after the recovery there is {found}")
+        again = acked & set(outside.marks())
+        self.verdict.doubled += [f"{step} was acknowledged and ran" for step in again]
 
 
 @pytest.fixture
@@ -132,6 +154,7 @@ def told(record_property, cuts: Cuts) -> None:
         "crash",
         {
             "power cuts": cuts.count,
+            "recoveries": cuts.recoveries,
             "lost": len(verdict.lost),
             "doubled": len(verdict.doubled),
             "wrongly shown": len(verdict.shown),
@@ -140,20 +163,24 @@ def told(record_property, cuts: Cuts) -> None:
     )
 
 
-def cut_everywhere(recorded: Recorded, *, step: int, parts: int) -> Cuts:
-    """Cut the power at every so manieth operation."""
-    cuts = Cuts(recorded)
-    for at in range(1, recorded.cuts() + 1, step):
-        cuts.cut(at, None)
+def cut_everywhere(
+    recorded: Recorded, zygote: Zygote, *, step: int, parts: int
+) -> Cuts:
+    """Cut the power at every so manieth operation; a kernel goes on after some cuts."""
+    cuts = Cuts(recorded, zygote)
+    for number, at in enumerate(range(1, len(recorded.log) + 1, step)):
+        recovers = number % RECOVERS == 0
+        cuts.cut(at, None, recovers=recovers)
         for part in range(parts):
-            cuts.cut(at, random.Random(f"{SEED}-{at}-{part}"))  # noqa: S311 - moments
+            chance = random.Random(f"{SEED}-{at}-{part}")  # noqa: S311 - moments
+            cuts.cut(at, chance, recovers=recovers)
     return cuts
 
 
 @pytest.mark.parametrize("recorded", ["whole", "killed at the commit"], indirect=True)
-def test_some_power_cuts_lose_nothing(recorded, record_property):
+def test_some_power_cuts_lose_nothing(recorded, zygote, record_property):
     """Acknowledged is durable: what a power cut leaves holds it, byte by byte."""
-    cuts = cut_everywhere(recorded, step=7, parts=1)
+    cuts = cut_everywhere(recorded, zygote, step=7, parts=1)
 
     told(record_property, cuts)
     assert cuts.verdict == Verdict(), cuts.where
@@ -226,9 +253,9 @@ def test_the_recorder_sees_what_strace_sees(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("recorded", list(SCENES), indirect=True)
-def test_no_power_cut_loses_anything(recorded, record_property):
+def test_no_power_cut_loses_anything(recorded, zygote, record_property):
     """The same for every operation, and several random parts of what was loose."""
-    cuts = cut_everywhere(recorded, step=1, parts=3)
+    cuts = cut_everywhere(recorded, zygote, step=1, parts=3)
 
     told(record_property, cuts)
     assert cuts.verdict == Verdict(), cuts.where
