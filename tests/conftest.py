@@ -24,6 +24,20 @@ OPTIONAL = ("polars", "torch", "sqlalchemy")
 """Libraries that a user may have and the project does not install."""
 
 
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Print the sums of what the crash tests counted."""
+    sums: dict[str, int] = {}
+    for outcome in ("", "error"):
+        for report in terminalreporter.getreports(outcome):
+            for name, counts in getattr(report, "user_properties", ()):
+                if name == "crash" and report.when == "teardown":
+                    for what, count in counts.items():
+                        sums[what] = sums.get(what, 0) + count
+    if sums:
+        told = ", ".join(f"{count} {what}" for what, count in sums.items())
+        terminalreporter.write_line(f"crash tests: {told}")
+
+
 def pytest_report_header() -> str:
     """Say aloud which optional libraries are missing: their cases do not run."""
     missing = [name for name in OPTIONAL if importlib.util.find_spec(name) is None]

@@ -138,6 +138,18 @@ def test_every_error_code_is_documented():
     assert sorted(rows) == sorted(kind.value for kind in ErrorKind)
 
 
+def test_every_audit_event_is_documented():
+    """The table of audit events has one row for each event in the code."""
+    rows = re.findall(
+        r"^\| `(nbresume\.\w+)` \|", reference("audit-events.md"), re.MULTILINE
+    )
+    code = "".join(path.read_text() for path in sorted(PACKAGE.rglob("*.py")))
+    raised = re.findall(r'sys\.audit\(\s*"(\S+)"', code)
+
+    assert sorted(rows) == sorted(set(raised))
+    assert len(re.findall(r"\baudit\(", code)) == len(raised)
+
+
 def test_every_setting_is_documented():
     """The table of settings has one row for each field, and no other."""
     rows = re.findall(r"^\| `(\w+)` \|", reference("settings.md"), re.MULTILINE)

@@ -18,7 +18,7 @@ from hypothesis.stateful import (
 )
 from unit.run.fakes import Killed, Lab
 
-from nbresume.errors import ErrorKind
+from nbresume.errors import ConflictError, ErrorKind, KeyTaken, Unavailable
 from nbresume.model.codec import record_of
 from nbresume.model.records import Claim, Committed, Failed, Intent, Resolution
 from nbresume.model.states import State
@@ -39,7 +39,9 @@ CELLS = {
 STEPS = [cell for cell in CELLS if cell not in "pq"]
 NUMBERS = st.integers(1, 3)
 RUN = "f" * 16
-KERNELS = st.integers(0, 2)
+TAKEN = KeyTaken("it was not written", because="it exists", remedy="", key="k")
+KERNELS = st.integers(0, 3)
+HOURS = st.integers(-72, 72)
 
 
 def clean_run(sources):
@@ -57,7 +59,7 @@ def without_system(namespace):
 
 
 class RunMachine(RuleBasedStateMachine):
-    """Two or three kernels over one store."""
+    """Up to four kernels over one store."""
 
     @initialize()
     def begin(self):
@@ -65,7 +67,7 @@ class RunMachine(RuleBasedStateMachine):
         self.lab = Lab(**{cell: text.format(1) for cell, text in CELLS.items()})
         self.lab.tools["during"] = self._during
         self.meanwhile = None
-        self.kernels = [self.fresh() for _ in range(3)]
+        self.kernels = [self.fresh() for _ in range(4)]
         self.committed: set[tuple[str, tuple[str, ...]]] = set()
         """(step, texts of all cells down to it) that a Run All has committed."""
         self.is_settled = False
@@ -196,7 +198,7 @@ class RunMachine(RuleBasedStateMachine):
         backend, kernel = self.lab.backend, self.alive(number)
         backend.fail_at(operation, nth, Killed(), late=late)
         kernel.run(cell)
-        backend._faults.clear()
+        backend.forget_faults()
         if kernel.is_dead and power:
             self.cut_the_power()
 
@@ -218,6 +220,86 @@ class RunMachine(RuleBasedStateMachine):
         if started:
             assert outcome.how == "fenced"
             assert not kernel.journal.is_claimant
+
+    @rule(
+        number=KERNELS,
+        other=KERNELS,
+        cell=st.sampled_from(STEPS),
+        operation=st.sampled_from(["create", "write", "seal", "publish"]),
+        nth=st.integers(1, 4),
+        late=st.booleans(),
+        runs=st.booleans(),
+    )
+    def stop_in_store(self, number, other, cell, operation, nth, late, runs):
+        """Let a kernel stand still inside the store, and wake up fenced.
+
+        It appends nothing after the claim of the other one.
+        """
+        kernel, other = self.alive(number), self.alive(other)
+        if kernel is other:
+            return
+        stood: list[set[str]] = []
+
+        def meanwhile():
+            before = self.records()
+            other.journal.refresh()
+            other.parts.claims.ensure(other.session.order(), take_over=True)
+            if self.records() == before:
+                return  # it held the run already
+            if runs:
+                other.run(cell)
+            stood.append(self.records())
+
+        self.lab.backend.act_at(operation, nth, meanwhile, late=late)
+        outcome = kernel.run(cell)
+        self.lab.backend.forget_faults()
+        if stood:
+            assert self.records() == stood[0]
+            assert outcome.how not in ("failed", "killed"), outcome
+            assert (outcome.how != "ran") or self.has_commit_of(kernel, cell)
+        self.is_settled = False
+
+    def records(self):
+        """Return the keys of all records."""
+        return {key for key in self.lab.backend.files if key.startswith("journal/")}
+
+    def has_commit_of(self, kernel, cell):
+        """Say whether the chain has the commit that a kernel was told of."""
+        attempt = kernel.commits(cell).attempt
+        records = [record_of(link.envelope) for link in self.links()]
+        return any(isinstance(r, Committed) and r.attempt == attempt for r in records)
+
+    @rule(
+        number=KERNELS,
+        cell=st.sampled_from(STEPS),
+        nth=st.integers(1, 3),
+        how=st.sampled_from(["taken", "late", "early"]),
+    )
+    def lose_reply(self, number, cell, nth, how):
+        """Let the store say no, after or before it has created a record.
+
+        A writer that finds its own nonce has won; one that was told of a failure and
+        has a finished body commits that very body, once.
+        """
+        kernel = self.alive(number)
+        error = TAKEN if how == "taken" else Unavailable("no")
+        started = self.lab.ledger.count(cell)
+        self.lab.backend.fail_at("create", nth, error, late=how != "early")
+        outcome = kernel.run(cell)
+        self.lab.backend.forget_faults()
+        if how == "taken":
+            assert not isinstance(outcome.error, ConflictError)
+            assert outcome.how != "RAN", outcome
+        if outcome.how == "RAN" and kernel.session.stepper._ran is not None:
+            kernel.session.stepper.commit_again(cell)
+            assert self.has_commit_of(kernel, cell)
+        assert self.lab.ledger.count(cell) <= started + 1
+        self.is_settled = False
+
+    @rule(hours=HOURS)
+    def set_the_clock(self, hours):
+        """Let the machine sleep, or its clock be set back: nothing depends on it."""
+        self.lab.clock.jump(hours * 3600)
 
     @rule(number=KERNELS)
     def resolve(self, number):

@@ -10,6 +10,7 @@ from conformance import BackendTests
 from store_checks import counted
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken, Unavailable, Unfit
+from nbresume.store import disk
 from nbresume.store.local import open_local
 
 DAY = 24 * 3600
@@ -116,6 +117,24 @@ def test_a_folder_where_two_writers_win_is_refused(tmp_path, monkeypatch):
 
     with pytest.raises(Unfit, match="two writers"):
         open_local(tmp_path / "store", create=True)
+
+
+def test_a_store_made_by_a_killed_process_survives_power_loss(tmp_path, monkeypatch):
+    """The name of its folder may not have been flushed; the first writer does it."""
+    (tmp_path / "store").mkdir()
+    store = open_local(tmp_path / "store", create=True)
+    store.create("journal/a", b"")
+    again = open_local(tmp_path / "store", create=True)
+    flushed = []
+    flush_folder = disk.flush_folder
+    monkeypatch.setattr(
+        disk, "flush_folder", lambda path: [flushed.append(path), flush_folder(path)]
+    )
+
+    again.create("journal/b", b"")
+    again.create("journal/c", b"")
+
+    assert flushed.count(str(tmp_path)) == 1
 
 
 def failing_fsync(monkeypatch, code):

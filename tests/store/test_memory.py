@@ -50,6 +50,18 @@ def test_it_fails_where_it_is_told_to(memory):
     assert set(memory.files) == {"a", "b", "d"}
 
 
+def test_something_can_happen_inside_a_call(memory):
+    """Another writer can come in between, before or after the work of a call."""
+    seen = []
+    memory.act_at("create", 1, lambda: seen.append(set(memory.files)))
+    memory.act_at("create", 1, lambda: seen.append(set(memory.files)), late=True)
+
+    memory.create("a", b"")
+    memory.create("b", b"")
+
+    assert seen == [set(), {"a"}]
+
+
 def test_it_says_what_was_done(memory):
     """Every call is noted with its key."""
     memory.create("a", b"")

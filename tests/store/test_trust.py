@@ -10,6 +10,7 @@ from store_checks import filled, record
 from nbresume.errors import Damaged, NotTrusted
 from nbresume.model.codec import encode_envelope
 from nbresume.model.digests import record_digest
+from nbresume.store import disk
 from nbresume.store.chain import Chain
 from nbresume.store.trust import Link, Trust, load_key, load_pins, save_pin
 
@@ -182,6 +183,42 @@ def test_a_damaged_key_is_refused(tmp_path, text):
         load_key(path, create=lambda: b"a" * 32)
 
     assert path.read_text() == text
+
+
+def folders_flushed(monkeypatch):
+    """Return the list to which each folder is added that is flushed from now on."""
+    flushed = []
+    flush_folder = disk.flush_folder
+
+    def noted(path):
+        flushed.append(path)
+        flush_folder(path)
+
+    monkeypatch.setattr(disk, "flush_folder", noted)
+    return flushed
+
+
+def test_the_folders_of_a_new_key_survive_power_loss(tmp_path, monkeypatch):
+    """Every name on the way to it is flushed: all records hang on it."""
+    flushed = folders_flushed(monkeypatch)
+
+    load_key(tmp_path / "new" / "nbresume" / "key", create=lambda: b"a" * 32)
+
+    expected = [tmp_path, tmp_path / "new", tmp_path / "new" / "nbresume"]
+    assert {str(path) for path in expected} <= set(flushed)
+
+
+def test_a_key_made_by_a_killed_process_survives_power_loss(tmp_path, monkeypatch):
+    """Its maker may have ended before the folders were flushed."""
+    path = tmp_path / "nbresume" / "key"
+    load_key(path, create=lambda: b"a" * 32)
+    flushed = folders_flushed(monkeypatch)
+
+    load_key(path, create=None)
+    assert flushed == []
+    load_key(path, create=lambda: b"b" * 32)
+
+    assert set(flushed) == {str(tmp_path), str(tmp_path / "nbresume")}
 
 
 def test_no_key_is_made_by_reading(tmp_path):

@@ -4,6 +4,7 @@ The rule: a pending name has its version, its maker and what it shares data with
 everything but its value can be asked; whoever needs the value has it loaded once.
 """
 
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ class PendingNames:
 
     def take(self, name: str) -> Any:
         """Return the value of a waiting name; it waits no more, even if that fails."""
+        sys.audit("nbresume.load", name)
         return self._waiting.pop(name).load()
 
     def sharing(self, object_ids: Collection[str]) -> list[str]:

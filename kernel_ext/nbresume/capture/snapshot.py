@@ -4,6 +4,7 @@ The rule: each object is pickled once, by itself, and refers to other named or
 shared objects by id; what cannot be pickled costs its own name, never the step.
 """
 
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -64,8 +65,7 @@ class Snapshot:
         self._is_stored = is_stored
         """Says whether a payload with this digest is durable already."""
         self._cache: dict[str, Remembered] = {}
-        self._threads = frozenset(threading.enumerate())
-        """Threads of the kernel itself: they change no value."""
+        self._threads = frozenset(threading.enumerate())  # the kernel's own
 
     def forget(self) -> None:
         """Take nothing for stored any more: a commit failed."""
@@ -267,6 +267,7 @@ class Snapshot:
     def _dump(
         self, object_ids: list[str], graph: UnitGraph, captured: Captured
     ) -> tuple[str, list[str], list[str]]:
+        sys.audit("nbresume.capture", object_ids[0])
         dumped: Dumped = dump(
             [graph.values[o] for o in object_ids],
             units=graph.ids,

@@ -82,7 +82,7 @@ class OpenStore:
 
     def runs(self) -> Runs:
         """Return the runs of this store."""
-        return Runs(self.backend, self.read_run)
+        return Runs(self.backend, self.read_run, store_id=self.store_id)
 
 
 def _all_of(chain: Chain, newest: int | None) -> list[Link]:

@@ -81,7 +81,7 @@ class ProcessLiveness:
             process = psutil.Process(writer.pid)
             if process.status() == psutil.STATUS_ZOMBIE:
                 return False
-            return abs(process.create_time() - writer.started) < _SAME_START_S
+            return abs(_started(writer.pid) - writer.started) < _SAME_START_S
         except psutil.NoSuchProcess:
             return False
         except psutil.AccessDenied:
@@ -101,10 +101,28 @@ def _this_process() -> Writer:
         host=socket.gethostname(),
         boot_id=_boot_id(),
         pid=os.getpid(),
-        started=psutil.Process().create_time(),
+        started=_started(os.getpid()),
         python=platform.python_version(),
         product=PRODUCT,
     )
+
+
+def _started(pid: int) -> float:
+    """Return when a process started, in a time that does not move with the clock.
+
+    Raises
+    ------
+    psutil.NoSuchProcess
+        There is no such process.
+    """
+    try:
+        told = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return psutil.Process(pid).create_time()
+    # psutil makes a time of day of it, by a time of the boot that follows the clock:
+    # a kernel would look dead to others once the clock was set
+    ticks = int(told.rpartition(")")[2].split()[19])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _boot_id() -> str:

@@ -48,7 +48,7 @@ class Writer(Value, frozen=True, kw_only=True):
     boot_id: str
     pid: int
     started: float
-    """Start of the process in seconds since the epoch, as the system tells it."""
+    """Start of the process in seconds: since the boot on Linux, or the epoch."""
     python: str
     product: str
 

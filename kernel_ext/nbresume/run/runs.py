@@ -3,17 +3,20 @@
 The rule: exact path; else a run whose notebook is gone and that shares a cell with
 this one (renamed: adopted, told); else a run of its own (told if it is a copy).
 Claims are found by their derived copies in ``runs/``; a run that has none there
-(a crash between claim and copy) is looked up in its chain.
+(a crash between claim and copy) is looked up in its chain. The id of a run follows
+from the notebook's path and counts up, so kernels that begin a run at the same moment
+begin the same one, and the later of two runs is known without a clock.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
 import msgspec
 
 from nbresume.errors import Damaged, KeyMissing
 from nbresume.model.codec import canonical, decode, record_of
+from nbresume.model.digests import cue_digest
 from nbresume.model.records import Claim
 from nbresume.run.ports import World
 from nbresume.store.port import Backend
@@ -35,10 +38,15 @@ class Runs:
     """The runs of one store."""
 
     def __init__(
-        self, backend: Backend, read_chain: Callable[[str], Iterable[Link]]
+        self,
+        backend: Backend,
+        read_chain: Callable[[str], Iterable[Link]],
+        *,
+        store_id: str,
     ) -> None:
         self._backend = backend
         self._read_chain = read_chain
+        self._store_id = store_id
 
     def note(self, claimed: Claimed) -> None:
         """Repeat a claim in ``runs/``, where it is found without reading a chain."""
@@ -48,6 +56,31 @@ class Runs:
     def ids(self) -> set[str]:
         """Return the id of each run that has a chain."""
         return {n for n in self._backend.names("journal") if _RUN.fullmatch(n)}
+
+    def next_id(self, path: str) -> str:
+        """Return the id of the next run that begins at a path.
+
+        Of two kernels that ask at once only one can create its first record.
+        """
+        return list(self._ids(path))[-1]
+
+    def newest_at(self, path: str, claims: Iterable[Claimed]) -> Claimed | None:
+        """Return the run that a path goes on with, among these; None if none is its."""
+        mine = {c.run_id: c for c in claims if path and c.claim.notebook == path}
+        # those that began elsewhere were here before any that began here
+        begun_here = [run_id for run_id in self._ids(path) if run_id in mine]
+        return mine[begun_here[-1]] if begun_here else next(iter(mine.values()), None)
+
+    def _ids(self, path: str) -> Iterator[str]:
+        """Give the ids of the runs that began at a path, and that of the next one."""
+        count = 0
+        while True:
+            run_id = cue_digest(canonical([self._store_id, path, count]))[:16]
+            yield run_id
+            # its folder alone is not it: that is made before the first record
+            if not self._backend.names(f"journal/{run_id}"):
+                return
+            count += 1
 
     def all(self) -> list[Claimed]:
         """Return the newest claim of each run, newest run first."""
@@ -91,17 +124,19 @@ def choose_run(runs: Runs, world: World, *, named: str = "") -> str:
     runs
         The runs of the store.
     world
-        Tells the notebook's path and cells, makes a fresh id, tells the person.
+        Tells the notebook's path and cells, tells the person.
     named
         A run that was asked for by setting.
     """
     if named:
         return named
     path = world.notebook.path
+    # asked first: a run that is claimed from now on is this one
+    fresh = runs.next_id(path)
     claims = runs.all()
-    for claimed in claims:
-        if path and claimed.claim.notebook == path:
-            return claimed.run_id
+    here = runs.newest_at(path, claims)
+    if here is not None:
+        return here.run_id
     mine = {c.cell_id for c in world.notebook.cells() or () if c.cell_id}
     kin = [c for c in claims if mine & set(c.claim.cells)]
     for claimed in kin:
@@ -116,4 +151,4 @@ def choose_run(runs: Runs, world: World, *, named: str = "") -> str:
             f"this notebook looks like a copy of {kin[0].claim.workflow}: "
             "it starts a run of its own"
         )
-    return world.ids.run_id()
+    return fresh

@@ -5,6 +5,7 @@ The rule: this module only says what comes after what; each part has its module.
 after its last one and before the reply.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -117,6 +118,7 @@ class Stepper:
         self._open(brought, passage, reason)
         self._code = cell.code
         parts.world.screen.start()
+        sys.audit("nbresume.body", cell.header.name)
         return Began.RUNS
 
     def _refuse_nested(self, step: str) -> None:
@@ -232,6 +234,7 @@ class Stepper:
         if running is None:
             return
         self._running = None
+        sys.audit("nbresume.ended", running.intent.step)
         left_open = parts.effects.end()
         running.seen = parts.evidence.end()
         running.outside = parts.evidence.outside(

@@ -6,6 +6,7 @@ there has won before, and only the reply was lost.
 """
 
 import re
+import sys
 
 from nbresume.errors import ConflictError, Damaged, KeyMissing, KeyTaken, Unavailable
 from nbresume.model.codec import decode_envelope, encode_envelope
@@ -71,6 +72,18 @@ class Chain:
             except KeyMissing:
                 return found
 
+    def settle(self) -> None:
+        """Let every record that is there survive power loss, whoever wrote it.
+
+        Its writer may have been killed before the name of the newest one was flushed.
+
+        Raises
+        ------
+        Unavailable
+            The device failed.
+        """
+        self._backend.seal((self._folder,))
+
     def append(self, envelope: Envelope) -> Link:
         """Sign the envelope and make it the record of its revision, durably.
 
@@ -82,6 +95,7 @@ class Chain:
             The device failed. The record may stand there or not: append the same
             envelope again to find out.
         """
+        sys.audit("nbresume.append", envelope.kind, envelope.revision)
         signed = self._trust.sign(envelope)
         data = encode_envelope(signed)
         for _ in range(_TRIES):

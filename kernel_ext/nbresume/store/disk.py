@@ -13,7 +13,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nbresume.errors import StoreError, Unavailable, Unfit
@@ -112,8 +112,10 @@ def write_new(
     try:
         try:
             for buffer in buffers:
+                sys.audit("nbresume.write", path, descriptor, buffer)
                 _write_all(descriptor, buffer)
             if lasting:
+                sys.audit("nbresume.flush", path)
                 flush(descriptor)
         finally:
             os.close(descriptor)
@@ -133,9 +135,24 @@ def flush_folder(path: str) -> None:
     """Make the names in a folder survive power loss."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        sys.audit("nbresume.flush", path)
         flush(descriptor)
     finally:
         os.close(descriptor)
+
+
+def make_folder(path: Path) -> None:
+    """Make a private folder if it is missing; its name survives power loss.
+
+    That holds for a folder that is there as well: who made it may have been killed
+    before its name was flushed.
+    """
+    if not path.exists():
+        make_folder(path.parent)
+        path.mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
+    # A folder that this user may not read was not made by one of their processes.
+    with suppress(PermissionError):
+        flush_folder(str(path.parent))
 
 
 def link_new(source: str, path: str) -> bool:
@@ -147,7 +164,9 @@ def link_new(source: str, path: str) -> bool:
         The file system has no hard links.
     """
     try:
+        sys.audit("nbresume.link", path)
         os.link(source, path)
+        sys.audit("nbresume.linked", path)
     except OSError as error:
         # A file server that lost its first reply calls a link that it made an error.
         if os.stat(source).st_nlink == 2:  # noqa: PLR2004 - both its names

@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -49,6 +50,7 @@ class LocalBackend:
             self._make_folder(folder_of(key))
             self._make_lasting((folder_of(key),))
             created = disk.create_durably(path, data, staging=self._path(STAGING))
+            sys.audit("nbresume.created", key)
         if not created:
             raise _taken(key)
 
@@ -78,6 +80,7 @@ class LocalBackend:
             staged = f"{self._path(STAGING)}/{secrets.token_hex(16)}"
             # Whoever reads it compares it with the record that it comes from.
             disk.write_new(staged, (data,), mode=disk.PRIVATE_FILE, lasting=False)
+            sys.audit("nbresume.publish", key)
             os.replace(staged, path)
 
     def link(self, source: str, key: str) -> None:
@@ -164,6 +167,7 @@ class LocalBackend:
             return
         self._make_folder(STAGING)
         _probe(self._path(STAGING))
+        disk.make_folder(self.root)
         _collect(Path(self._path(STAGING)), before=time.time() - LEFTOVER_AGE_S)
         self._ready = True
 
@@ -220,21 +224,12 @@ def open_local(root: Path, *, create: bool) -> LocalBackend:
                     remedy="Run a step, or name the folder of an existing store.",
                     path=str(root),
                 )
-            _make_root(root)
+            disk.make_folder(root)
         _check_folder(root, refused, writing=create)
         backend = LocalBackend(root)
         if create and not (root / "store.json").exists():
             _try_out(backend)
     return backend
-
-
-def _make_root(root: Path) -> None:
-    if root.parent.exists():
-        root.mkdir(mode=disk.PRIVATE_FOLDER, exist_ok=True)
-        disk.flush_folder(str(root.parent))
-    else:
-        _make_root(root.parent)
-        _make_root(root)
 
 
 def _check_folder(root: Path, refused: str, *, writing: bool) -> None:

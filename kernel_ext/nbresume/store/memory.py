@@ -5,7 +5,7 @@ exactly what nobody promised to keep.
 """
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken
 from nbresume.store.port import Buffer, check_key, folder_of
@@ -22,14 +22,28 @@ class MemoryBackend:
         """(operation, key) of every call, in order."""
         self._lock = threading.Lock()
         self._fragile: set[str] = set()
-        self._faults: dict[str, list[tuple[int, BaseException, bool]]] = {}
+        self._faults: dict[str, list[tuple[int, Callable[[], None], bool]]] = {}
 
     def fail_at(
         self, operation: str, nth: int, error: BaseException, *, late: bool = False
     ) -> None:
         """Let the nth call from now on fail; `late`, after it has done its work."""
+
+        def fail() -> None:
+            raise error
+
+        self.act_at(operation, nth, fail, late=late)
+
+    def act_at(
+        self, operation: str, nth: int, act: Callable[[], None], *, late: bool = False
+    ) -> None:
+        """Let something happen in the nth call from now on; `late`, after its work."""
         done = sum(1 for name, _ in self.operations if name == operation)
-        self._faults.setdefault(operation, []).append((done + nth, error, late))
+        self._faults.setdefault(operation, []).append((done + nth, act, late))
+
+    def forget_faults(self) -> None:
+        """Let nothing fail any more."""
+        self._faults.clear()
 
     def lose_power(self) -> None:
         """Forget everything that is not durable."""
@@ -130,9 +144,11 @@ class MemoryBackend:
         self._fail(operation, count, late=True)
 
     def _fail(self, operation: str, count: int, *, late: bool) -> None:
-        for at, error, is_late in self._faults.get(operation, ()):
+        for fault in list(self._faults.get(operation, ())):
+            at, act, is_late = fault
             if at == count and is_late is late:
-                raise error
+                self._faults[operation].remove(fault)
+                act()
 
     def _get(self, key: str) -> bytes:
         found = self.files.get(check_key(key))

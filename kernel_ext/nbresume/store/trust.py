@@ -135,13 +135,18 @@ def load_key(path: Path, *, create: Callable[[], bytes] | None) -> bytes:
                 raise _no_key(
                     path, "it does not exist", "Run a step: it makes the key."
                 )
-            path.parent.mkdir(mode=disk.PRIVATE_FOLDER, parents=True, exist_ok=True)
+            disk.make_folder(path.parent)
             # Of two kernels that start at once one makes the key and both use it.
             disk.create_durably(
                 str(path),
                 create().hex().encode() + b"\n",
                 staging=str(path.parent),
             )
+        elif create is not None:
+            # Who made it may have been killed before its name was flushed, and every
+            # record hangs on it.
+            disk.make_folder(path.parent)
+            disk.flush_folder(str(path.parent))
         if path.stat().st_mode & _OTHERS:
             raise _no_key(
                 path, "others may read or change it", f"Type chmod 600 {path}"
@@ -198,7 +203,7 @@ def save_pin(path: Path, checkpoint_id: str, revision: int, digest: str) -> None
         for key, value in sorted(pins.items())
     ]
     with disk.reporting(f"the accepted record was not kept in {path}"):
-        path.parent.mkdir(mode=disk.PRIVATE_FOLDER, parents=True, exist_ok=True)
+        disk.make_folder(path.parent)
         disk.replace_durably(path, canonical(rows) + b"\n")
 
 

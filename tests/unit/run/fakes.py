@@ -49,6 +49,11 @@ class FakeClock:
 
     def __init__(self) -> None:
         self.passed_s = 0.0
+        self.jumped_s = 0.0
+
+    def jump(self, seconds: float) -> None:
+        """Set the clock of the machine on or back; no time passes."""
+        self.jumped_s += seconds
 
     def advance(self, seconds: float) -> None:
         """Let time pass."""
@@ -56,7 +61,7 @@ class FakeClock:
 
     def now(self) -> datetime:
         """Return the time as an aware UTC value."""
-        return BEGAN + timedelta(seconds=self.passed_s)
+        return BEGAN + timedelta(seconds=self.passed_s + self.jumped_s)
 
     def monotonic_s(self) -> float:
         """Return the seconds that have passed."""

@@ -57,6 +57,30 @@ def as_json(state):
     return msgspec.to_builtins(state, str_keys=True)
 
 
+# -- reading --------------------------------------------------------------------
+
+
+def flushes_of_the_chain(lab):
+    """Return how often the folder of the chain was flushed by a reader."""
+    return sum(
+        (operation, key.partition("/")[0]) == ("seal", "journal")
+        for operation, key in lab.backend.operations
+    )
+
+
+def test_what_another_kernel_wrote_is_made_to_last_before_it_is_built_on():
+    """Who wrote it may have been killed before its folder was flushed."""
+    lab = Lab(a="%%step a\nx = 1", b="%%step b\ny = x")
+    lab.kernel().go("a")
+    k = lab.kernel()
+    before = flushes_of_the_chain(lab)
+
+    assert k.run("a").how == "replayed"
+    assert flushes_of_the_chain(lab) == before + 1
+    k.go("a", "b", "b")
+    assert flushes_of_the_chain(lab) == before + 1
+
+
 # -- folds ----------------------------------------------------------------------
 
 

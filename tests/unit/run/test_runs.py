@@ -1,8 +1,10 @@
 """Which run a notebook belongs to."""
 
+import pytest
 from unit.run.fakes import Lab
 
 from nbresume.run.runs import choose_run
+from nbresume.store.local import open_local
 
 A = "%%step a\nx = 1"
 
@@ -89,12 +91,12 @@ def test_a_notebook_without_a_path_starts_a_run_of_its_own():
 
 def test_the_newest_run_of_a_path_goes_on():
     """After ``%steps new`` the former run is not found by the path."""
-    lab, _ = claimed()
-    lab.clock.advance(10)
-    fresh = lab.kernel(run_id="f" * 16)
+    lab, k = claimed()
+    run_id = lab.store().runs().next_id(lab.notebook.path)
+    fresh = lab.kernel(run_id=run_id)
     fresh.parts.claims.ensure(fresh.session.order())
 
-    assert lab.kernel().run_id == "f" * 16
+    assert lab.kernel().run_id == run_id != k.run_id
 
 
 def test_runs_are_listed_newest_first():
@@ -149,3 +151,62 @@ def test_finding_a_run_reads_no_chain():
     assert choose_run(lab.store().runs(), lab.world()) == k.run_id
     read = [key for op, key in lab.backend.operations if op == "read"]
     assert read == [f"runs/{k.run_id}/0000000001"]
+
+
+def test_kernels_that_begin_at_once_begin_the_same_run():
+    """Both opened the notebook before either claimed: one becomes its writer."""
+    lab = Lab(a=A, b="%%step b\ny = 1")
+    first, second = lab.kernel(), lab.kernel()
+
+    assert first.go("a") == ["a"]
+    assert second.go("a", "b") == ["b"]
+
+    assert first.run_id == second.run_id
+    assert len(lab.store().runs().all()) == 1
+
+
+def test_the_later_run_is_known_although_the_clock_went_back():
+    """Which run goes on is not decided by time."""
+    lab, k = claimed()
+    lab.clock.jump(-5 * 3600)
+    later = lab.kernel(run_id=lab.store().runs().next_id(lab.notebook.path))
+    later.go()
+
+    assert lab.kernel().run_id == later.run_id != k.run_id
+
+
+def test_a_run_that_began_here_is_later_than_one_that_was_adopted():
+    """An adopted run was claimed here before any other began."""
+    lab, k = claimed()
+    move(lab, "/project/better.ipynb")
+    lab.kernel().go("a")
+    assert lab.kernel().run_id == k.run_id
+    adopter = lab.kernel()
+    lab.edit(a="%%step a\nx = 2")
+    adopter.go()
+    lab.clock.jump(-5 * 3600)
+    later = lab.kernel(run_id=lab.store().runs().next_id(lab.notebook.path))
+    later.go()
+
+    assert lab.kernel().run_id == later.run_id != k.run_id
+
+
+@pytest.mark.parametrize("listing", [1, 2, 3, 4])
+def test_a_run_that_is_claimed_while_another_kernel_looks_is_the_same(listing):
+    """Before a listing of the second kernel the first one claims."""
+    lab = Lab(a=A)
+    first = lab.kernel()
+    lab.backend.act_at("names", listing, first.go)
+
+    assert lab.kernel().run_id == first.run_id
+    assert lab.ledger == ["a"]
+
+
+def test_a_run_begins_with_its_first_record(tmp_path):
+    """A kernel that has made the folder, and no record yet, has begun nothing."""
+    lab = Lab(a=A)
+    lab.backend = open_local(tmp_path / "store", create=True)
+    run_id = lab.store().runs().next_id(lab.notebook.path)
+    (tmp_path / "store" / "journal" / run_id).mkdir(parents=True)
+
+    assert lab.kernel().run_id == run_id

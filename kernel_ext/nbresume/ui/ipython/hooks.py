@@ -9,6 +9,7 @@ statement, and gives the body back, an empty module, or raises ``InputRejected``
 
 import ast
 import re
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -270,6 +271,7 @@ class Hooks:
             self._fail(result, _internal(error))
         if cell is not None:
             self._begin_idle(cell, step=step)
+        sys.audit("nbresume.reply", step)
 
     def _finish(self, result: ExecutionResult | None) -> None:
         raised = None

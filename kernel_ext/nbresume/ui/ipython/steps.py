@@ -195,13 +195,14 @@ def _verify(face: Face, name: str) -> None:
 @_face
 def _new(face: Face) -> None:
     """Start the next run of this notebook; the former one stays as it is."""
-    world = face.session.parts.world
+    world, store = face.session.parts.world, face.session.store
+    path = world.notebook.path
     fresh = open_session(
         face.session.parts.live.namespace,
         world,
-        face.session.store.place,
+        store.place,
         face.session.settings,
-        run_id=world.ids.run_id(),
+        run_id=store.runs().next_id(path) if path else world.ids.run_id(),
     )
     fresh.parts.claims.ensure(fresh.order())
     face.session.become(fresh)
