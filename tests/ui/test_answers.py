@@ -9,6 +9,7 @@ from nbresume.ui.answers import answer_of
 from nbresume.ui.text import settled
 
 GIVEN = dict.fromkeys(("because", "kind", "reference", "effect", "result"))
+GIVEN["value"] = ()
 
 
 def typed(how="evidence", **given):
@@ -36,6 +37,29 @@ def test_a_result_belongs_to_an_effect():
     """A step has names instead."""
     with pytest.raises(UsageError, match="--effect KEY"):
         typed(result="17")
+
+
+def test_values_are_names_with_literals():
+    """A name that was given a value is not one that is not kept."""
+    answer = typed(value=("x=[1, 'a']", "y=None"))
+    assert answer.values == {"x": [1, "a"], "y": None}
+    assert answer.names_not_kept == []
+
+
+@pytest.mark.parametrize(
+    ("how", "given"),
+    [
+        ("evidence", {"value": ("x",)}),
+        ("evidence", {"value": ("1x=2",)}),
+        ("evidence", {"value": ("x=open('f')",)}),
+        ("evidence", {"value": ("x=1",), "effect": "charge"}),
+        ("retry", {"value": ("x=1",)}),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused(how, given):
+    """Only evidence for a whole step gives values, and only plain ones."""
+    with pytest.raises(UsageError):
+        typed(how, **given)
 
 
 def test_an_answer_says_what_was_typed():

@@ -1,6 +1,7 @@
 """The commits of a step: how many stay whole, and the one that evidence makes.
 
-The rule: a commit by evidence says what the intent said, and holds no value.
+The rule: a commit by evidence says what the intent said, and holds only values that
+the person gave.
 """
 
 from collections.abc import Sequence
@@ -50,6 +51,7 @@ def committed_by_evidence(
     """
     evidence = resolution.evidence
     names = evidence.names_not_kept if evidence else []
+    nowhere = ManifestRef(group="", offset=0, length=0, digest="")
     reason = f"the step was settled by evidence of {resolution.actor}"
     return Committed(
         step=intent.step,
@@ -62,18 +64,19 @@ def committed_by_evidence(
         inputs=intent.inputs,
         aliases=intent.aliases,
         after=intent.after,
-        outputs={},
+        outputs=resolution.outputs,
         deleted=[],
         in_place=[],
         not_kept=dict.fromkeys(names, reason),
         imports=[],
         effects=[doubt or "settled by evidence"],
         seen=list(seen),
-        manifest=ManifestRef(group="", offset=0, length=0, digest=""),
+        manifest=resolution.manifest or nowhere,
         pack_bytes=0,
         payload_bytes=0,
         started_at=at,
         duration_s=0.0,
         cpu_s=0.0,
         policy="evidence",
+        next_object=resolution.next_object,
     )

@@ -177,6 +177,11 @@ class Resolution(Record, frozen=True, kw_only=True):
     result: ManifestRef | None = None
     """The result that the person gave for that effect; None if that is None."""
     gave_result: bool = False
+    outputs: dict[str, Output] = {}
+    """Names that evidence gave a value."""
+    manifest: ManifestRef | None = None
+    """Where those values lie."""
+    next_object: int = 0
 
 
 class EffectOpened(Record, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ The rule: only what is open can be settled, and only what is on record made anew
 record holds what the person was told.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +16,7 @@ from nbresume.model.records import MadeCurrent, Resolution
 from nbresume.model.states import State
 from nbresume.model.values import Evidence, How, ManifestRef
 from nbresume.run import results
+from nbresume.run.given import keep_given
 from nbresume.run.journal import Journal
 from nbresume.run.ports import World
 
@@ -33,6 +35,8 @@ class Answer:
     """Key of the effect that evidence is about; empty for the whole step."""
     result: tuple[Any, ...] = ()
     """The result of that effect, if the person knows it."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Names of the step that the person knows the value of."""
 
 
 def check_open(history: StepHistory, state: State, effect: str, how: How) -> None:
@@ -94,6 +98,10 @@ def resolution(
             observed_at=world.clock.now(),
             names_not_kept=[] if answer.effect else answer.names_not_kept,
         )
+    given = None
+    if answer.values:
+        attempt_id = attempt.intent.attempt
+        given = keep_given(answer.values, history.name, attempt_id, journal, world)
     for value in answer.result:
         name = world.ids.attempt_id()
         result = _given(journal, history, answer.effect, value, name=name)
@@ -108,6 +116,9 @@ def resolution(
         effect=answer.effect,
         result=result,
         gave_result=bool(answer.result),
+        outputs=given.outputs if given else {},
+        manifest=given.manifest if given else None,
+        next_object=given.next_object if given else 0,
     )
 
 

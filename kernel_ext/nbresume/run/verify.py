@@ -107,9 +107,12 @@ def _groups(link: Link, report: Report) -> list[ManifestRef]:
         return [record.manifest]
     if isinstance(record, Intent):
         return list(record.ambient_manifests)
-    if isinstance(record, EffectDone | Resolution) and record.result is not None:
-        return [record.result]
-    return []
+    refs = []
+    if isinstance(record, EffectDone | Resolution):
+        refs.append(record.result)
+    if isinstance(record, Resolution):
+        refs.append(record.manifest)
+    return [ref for ref in refs if ref is not None]
 
 
 def _check_fold(journal: Journal, link: Link, report: Report) -> None:

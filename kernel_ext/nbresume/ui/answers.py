@@ -1,7 +1,7 @@
 """What was typed behind ``resolve`` → an answer; alike in a kernel and a terminal."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nbresume.errors import UsageError
@@ -9,9 +9,7 @@ from nbresume.model.values import How
 from nbresume.run.settling import Answer
 
 
-def answer_of(
-    how: str, given: Mapping[str, str | None], names_not_kept: list[str]
-) -> Answer:
+def answer_of(how: str, given: Mapping[str, Any], names_not_kept: list[str]) -> Answer:
     """Return what a person said, as it was typed.
 
     Parameters
@@ -19,7 +17,7 @@ def answer_of(
     how
         retry, evidence or abandon.
     given
-        The options: because, kind, reference, effect, result.
+        The options: because, kind, reference, effect, result, value.
     names_not_kept
         Names that the step would have set.
 
@@ -35,24 +33,39 @@ def answer_of(
             because="only an effect has a result; a step has names",
             remedy="Name the effect: --effect KEY --result VALUE",
         )
+    values = _values(given["value"], how, effect)
     return Answer(
         How(how),
         given["because"] or "",
         kind=given["kind"] or "",
         reference=given["reference"] or "",
-        names_not_kept=names_not_kept,
+        names_not_kept=[name for name in names_not_kept if name not in values],
         effect=effect,
-        result=() if result is None else (_literal(result),),
+        result=() if result is None else (_literal("--result", result),),
+        values=values,
     )
 
 
-def _literal(text: str) -> Any:
+def _values(typed: Iterable[str], how: str, effect: str) -> dict[str, Any]:
+    values = {}
+    for text in typed:
+        name, equals, literal = text.partition("=")
+        if how != How.EVIDENCE or effect or not equals or not name.isidentifier():
+            raise UsageError(
+                f"--value {text}",
+                because="a value is NAME=VALUE, given with evidence for a whole step",
+                remedy="Type for example: evidence --value receipt=\"'ch_17'\"",
+            )
+        values[name] = _literal(f"--value {name}=", literal)
+    return values
+
+
+def _literal(option: str, text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
         raise UsageError(
-            f"--result {text}",
+            f"{option} {text}",
             because="it is no Python literal",
-            remedy="Type for example --result \"'ch_17'\", --result 17 or "
-            "--result None",
+            remedy="Type a number, None, or a text in quotes of its own: \"'ch_17'\"",
         ) from error

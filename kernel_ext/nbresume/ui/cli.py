@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -269,7 +270,8 @@ def history(notebook: Path, step: str, *, as_json: bool) -> None:
 @click.option("--reference", default="", help="What proves it (an id, a link).")
 @click.option("--effect", default="", help="Key of the effect that it proves.")
 @click.option("--result", help="What that effect gave back, as a Python literal.")
-def resolve(notebook: Path, step: str, how: str, **given: str | None) -> None:
+@click.option("--value", multiple=True, help="NAME=VALUE that the step would set.")
+def resolve(notebook: Path, step: str, how: str, **given: Any) -> None:
     """Settle STEP of NOTEBOOK, which is ambiguous (in doubt), or one of its effects."""
     asked = _decide(notebook)
     answer = answer_of(how, given, names_set_by(asked.run.order(), step))

@@ -3,9 +3,11 @@
 import threading
 
 import pytest
+from unit.run.fakes import Lab
 from unit.run.outside import PAY, Remote, committed, cut_off, lab_of
 
 import nbresume
+from nbresume.errors import RefusedError
 from nbresume.model.states import State
 from nbresume.model.values import How
 from nbresume.run.recovery import Answer
@@ -132,3 +134,41 @@ def test_an_effect_of_a_running_step_is_not_settled(remote):
 
     assert "step pay is RUNNING" in told[0]
     assert k.state("pay") is State.COMMITTED
+
+
+def test_evidence_for_the_step_gives_its_values():
+    """They are bound as if the step had run, here and in every kernel after it."""
+    lab = Lab(
+        m="%%step m --effects\ndie()\nreceipt, count, odd = [], 1, [2]",
+        b="%%step b\nshown = [receipt, count]",
+        c="%%step c\nboth = receipt + [odd]",
+    )
+    lab.kernel().go()
+    k = lab.kernel()
+    values = {"receipt": ["ch_1", 17], "count": 3}
+    answer = Answer(How.EVIDENCE, "seen", names_not_kept=["odd"], values=values)
+    record = k.parts.recovery.resolve("m", answer)
+    assert record.outputs.keys() == values.keys()
+
+    for restarted in (False, True):
+        kernel = k.restart() if restarted else k
+        assert kernel.run("m").how == "replayed"
+        assert kernel.run("b").how in ("ran", "replayed")
+        kernel.parts.live.load_all(kernel.parts.live.pending)
+        assert kernel["shown"] == [["ch_1", 17], 3]
+        assert kernel["shown"][0] is kernel["receipt"]
+        assert "odd has no value" in str(kernel.run("c").error)
+    assert verify(kernel.journal).problems == []
+
+
+def test_a_given_value_that_cannot_be_kept_settles_nothing():
+    """The step stays in doubt, and the chain as it was."""
+    lab = Lab(m="%%step m --effects\ndie()\nreceipt = 1")
+    lab.kernel().go()
+    k = lab.kernel()
+    before = k.journal.state.revision
+    answer = Answer(How.EVIDENCE, "seen", values={"receipt": threading.Thread()})
+    with pytest.raises(RefusedError, match="receipt"):
+        k.parts.recovery.resolve("m", answer)
+    assert k.journal.state.revision == before
+    assert k.state("m") is State.AMBIGUOUS

@@ -6,6 +6,7 @@ Thin: click parses, one call into ``run``, ``text`` shows.
 import asyncio
 import shlex
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -132,8 +133,9 @@ def _rerun(
 @click.option("--reference", default="", help="What proves it (an id, a link).")
 @click.option("--effect", default="", help="Key of the effect that it proves.")
 @click.option("--result", help="What that effect gave back, as a Python literal.")
+@click.option("--value", multiple=True, help="NAME=VALUE that the step would set.")
 @_face
-def _resolve(face: Face, /, name: str, how: str, **given: str | None) -> None:
+def _resolve(face: Face, /, name: str, how: str, **given: Any) -> None:
     """Settle a step that is ambiguous (in doubt), or one of its effects."""
     session = face.session
     answer = answer_of(how, given, names_set_by(session.order(), name))
