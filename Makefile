@@ -15,7 +15,8 @@ help:
 	@echo "make test   the test suite, on this Python and on the newest one found"
 	@echo "make check  what a developer runs before a commit"
 	@echo "make long   matrices and soaks of minutes"
-	@echo "make soak N=50    kill -9 the demo at random moments"
+	@echo "make soak N=50         kill -9 the demo at random moments"
+	@echo "make soak MINUTES=30   kill, stop and fence four kernels over one run"
 	@echo "make bench  benchmarks, printed as ratios"
 
 .make/venv: pyproject.toml
@@ -56,11 +57,16 @@ long: setup
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "kernel and not long"
 	$(BIN)/python notebooks/demo/soak.py 6 --seed 20261129 --sample 0.05
+	$(BIN)/python tests/crash/long_soak.py --minutes 3 --seed 20261129
 
 N ?= 50
 SEED ?= $(shell date +%s)
 soak: .make/venv
+ifdef MINUTES
+	$(BIN)/python tests/crash/long_soak.py --minutes $(MINUTES) --seed $(SEED)
+else
 	$(BIN)/python notebooks/demo/soak.py $(N) --seed $(SEED)
+endif
 
 bench: .make/venv
 	$(BIN)/python benchmarks/bench_open.py

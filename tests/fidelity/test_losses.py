@@ -290,7 +290,11 @@ PARTS = {
         "not x.flags.owndata and x.flags.writeable and x.sum() == 10",
     ),
 }
-ELSEWHERE = {"a step that was settled by evidence", "`_`, `Out[n]`"}
+ELSEWHERE = {
+    "a step that was settled by evidence",
+    "`_`, `Out[n]`",
+    "the recorded result of an effect",
+}
 """Rows that are no value: tested with recovery and in real kernels."""
 
 
