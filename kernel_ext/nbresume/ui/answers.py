@@ -2,11 +2,21 @@
 
 import ast
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from nbresume.errors import UsageError
 from nbresume.model.values import How
 from nbresume.run.settling import Answer
+
+UNSAID: Final[Mapping[str, Any]] = {
+    "because": "",
+    "kind": "statement",
+    "reference": "",
+    "effect": "",
+    "result": None,
+    "value": (),
+}
+"""What is given when nothing is typed."""
 
 
 def answer_of(how: str, given: Mapping[str, Any], names_not_kept: list[str]) -> Answer:

@@ -11,15 +11,20 @@ from typing import Any
 
 from IPython.display import publish_display_data
 
+from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.run.view import RunView
 from nbresume.ui import text
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 Action = Callable[[], str]
 """What a button does; returns the text that is shown then."""
+Settle = Callable[[str, str, str], str]
+"""Records (step, how, because); returns the text that is shown then."""
 OnMain = Callable[[Callable[[], None]], None]
 """Runs a function on the kernel's main thread, between cells."""
 
+_HOWS = (How.RETRY, How.EVIDENCE, How.ABANDON)
 _publish: Callable[..., None] = publish_display_data
 
 
@@ -41,6 +46,7 @@ class Panel:
         view: Callable[[], RunView],
         actions: Mapping[str, Action],
         *,
+        settle: Settle,
         on_main: OnMain,
     ) -> None:
         # 0.1 s: paid only when there is something to resume and somebody to see it
@@ -60,12 +66,42 @@ class Panel:
             self._buttons[label].on_click(self._click(action))
         self._buttons["Refresh"].on_click(self._click(lambda: ""))
         row = widgets.HBox(list(self._buttons.values()))
-        self.widget: Any = widgets.VBox([self._table, row, self._answer])
+        self._form = self._settling(widgets, settle)
+        self.widget: Any = widgets.VBox([self._table, row, self._form, self._answer])
         self.refresh()
+
+    def _settling(self, widgets: Any, settle: Settle) -> Any:
+        """Return the form that settles a step in doubt; nothing in it is chosen yet."""
+        self._step = widgets.Dropdown(description="in doubt")
+        self._how = widgets.Dropdown(
+            options=[("choose …", ""), *((how.value, how.value) for how in _HOWS)],
+            description="settle as",
+        )
+        self._because = widgets.Text(
+            description="because", placeholder="kept on record"
+        )
+        self._buttons["Settle"] = widgets.Button(
+            description="Settle", tooltip="nbresume: record this decision"
+        )
+
+        def decide() -> str:
+            if not self._how.value:
+                return "Choose how the step is settled."
+            return settle(self._step.value, self._how.value, self._because.value)
+
+        self._buttons["Settle"].on_click(self._click(decide))
+        fields = [self._step, self._how, self._because, self._buttons["Settle"]]
+        return widgets.HBox(fields)
 
     def refresh(self) -> None:
         """Show the run as it stands now."""
-        self._table.value = text.html(self._view())
+        view = self._view()
+        self._table.value = text.html(view)
+        doubtful = [s.name for s in view.steps if s.state is State.AMBIGUOUS]
+        if list(self._step.options) != doubtful:
+            self._step.options, self._how.value, self._because.value = doubtful, "", ""
+            self._step.index = 0 if doubtful else None
+        self._form.layout.display = "flex" if doubtful else "none"
 
     def _click(self, action: Action) -> Callable[[Any], None]:
         def act() -> None:

@@ -21,7 +21,7 @@ from nbresume.run.verify import prove, verify
 from nbresume.run.view import RunView
 from nbresume.run.viewing import view_run
 from nbresume.ui import text
-from nbresume.ui.answers import answer_of
+from nbresume.ui.answers import UNSAID, answer_of
 from nbresume.ui.widget import OnMain, Panel
 
 KINDS = click.Choice(EVIDENCE_KINDS)
@@ -137,10 +137,13 @@ def _rerun(
 @_face
 def _resolve(face: Face, /, name: str, how: str, **given: Any) -> None:
     """Settle a step that is ambiguous (in doubt), or one of its effects."""
-    session = face.session
-    answer = answer_of(how, given, names_set_by(session.order(), name))
-    record = session.parts.recovery.resolve(name, answer, session.order())
-    click.echo(text.settled(record))
+    click.echo(_settle(face.session, name, how, given))
+
+
+def _settle(session: Session, name: str, how: str, given: dict[str, Any]) -> str:
+    order = session.order()
+    answer = answer_of(how, given, names_set_by(order, name))
+    return text.settled(session.parts.recovery.resolve(name, answer, order))
 
 
 @steps.command("commit", add_help_option=False)
@@ -226,6 +229,9 @@ def panel_of(session: Session) -> Panel:
         session.journal.refresh()
         return _told(resume(session.parts, session.order()))
 
+    def settle(step: str, how: str, because: str) -> str:
+        return _settle(session, step, how, {**UNSAID, "because": because})
+
     return Panel(
         face.view,
         {
@@ -234,6 +240,7 @@ def panel_of(session: Session) -> Panel:
             "History": lambda: text.events_table(_events(session)),
             "Verify": lambda: text.report(verify(session.journal)),
         },
+        settle=settle,
         on_main=_on_main(),
     )
 
