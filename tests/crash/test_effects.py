@@ -115,7 +115,8 @@ def test_evidence_for_the_effect_lets_the_step_go_on(tmp_path):
     assert "effect 'charge' of step work is done (seen)" in told
     assert crash.states()["work"] == "INTERRUPTED"
     check_whole(crash, charged=1)
-    assert "effect 'charge' settled as evidence: seen" in crash.command("history")
+    trail = crash.command("history")
+    assert "effect 'charge' settled as evidence  seen" in trail
 
 
 def test_evidence_without_a_result_says_what_is_missing(tmp_path):
