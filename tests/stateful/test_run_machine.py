@@ -255,13 +255,20 @@ class RunMachine(RuleBasedStateMachine):
         self.lab.backend.forget_faults()
         if stood:
             assert self.records() == stood[0]
-            assert outcome.how not in ("failed", "killed"), outcome
+            assert outcome.how != "killed", outcome
+            assert (outcome.how != "failed") or self.has_failure_of(kernel, cell)
             assert (outcome.how != "ran") or self.has_commit_of(kernel, cell)
         self.is_settled = False
 
     def records(self):
         """Return the keys of all records."""
         return {key for key in self.lab.backend.files if key.startswith("journal/")}
+
+    def has_failure_of(self, kernel, cell):
+        """Say whether the chain has the failure of the newest attempt of a step."""
+        attempt = kernel.journal.state.step(cell).attempt.intent.attempt
+        records = [record_of(link.envelope) for link in self.links()]
+        return any(isinstance(r, Failed) and r.attempt == attempt for r in records)
 
     def has_commit_of(self, kernel, cell):
         """Say whether the chain has the commit that a kernel was told of."""

@@ -203,7 +203,9 @@ class Stepper:
         parts = self._parts
         parts.claims.ensure(brought.standing.order)
         if passage.resolution is not None:
-            parts.journal.decide(passage.resolution)
+            # as the claimant, not as anybody: a fenced kernel allows nothing
+            attempt = passage.resolution.attempt
+            parts.journal.append(passage.resolution, attempt=attempt)
         self._ran = None
         self._running = parts.intents.open(brought, passage, reason=reason)
         parts.effects.begin(self._running, passage.repeats)

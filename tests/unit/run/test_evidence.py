@@ -578,3 +578,20 @@ def test_a_step_that_fails_each_time_has_no_limit():
     lab = Lab(m=f"%%step m --retry\n{CURL}\nraise ValueError")
     for _ in range(6):
         assert lab.kernel(attended=False).go() == ["m"]
+
+
+def test_a_fenced_kernel_allows_no_retry():
+    """That its cell was run again is a decision only while it holds the run."""
+    lab = Lab(m="%%step m --effects\n1 / 0")
+    one = lab.kernel()
+    one.go()
+    two = lab.kernel(run_id=one.run_id)
+
+    def meanwhile():
+        two.journal.refresh()
+        two.parts.claims.ensure(two.session.order(), take_over=True)
+
+    lab.backend.act_at("create", 1, meanwhile, late=False)
+    assert one.run("m").error.kind is ErrorKind.FENCED
+    two.journal.refresh()
+    assert two.journal.state.step("m").attempt.resolution is None
