@@ -56,5 +56,6 @@ def play(stage, zygote, record_property):
 
     yield opened
     for scene in scenes:
+        scene.close()
         record_property("crash", scene.counts())
     assert [scene.verdict.objections for scene in scenes] == [[] for _ in scenes]

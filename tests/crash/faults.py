@@ -27,7 +27,8 @@ class Fault:
     where: str = ""
     """What the first argument of the event has to contain."""
     since: str = ""
-    """Kind of the record that this process made durable last."""
+    """Kind of the record that this process made durable last; or "body": a body
+    runs, and nothing was recorded since it began."""
     nth: int = 1
     """Which of the events that match; 0 for every one."""
     action: str = "kill"
@@ -42,7 +43,8 @@ class Faults:
 
     def __init__(self) -> None:
         self._fault: Fault | None = None
-        self._kind = self._last = ""
+        self._kind = ""
+        self._since = {""}
         self._probe = ""
         self._count = 0
 
@@ -64,14 +66,16 @@ class Faults:
             self._count += 1
             if fault.nth in (0, self._count):
                 self._act(fault, args)
+        if name == "body":
+            self._since.add("body")
         if name == "created" and self._kind:
-            self._kind, self._last = "", self._kind
+            self._kind, self._since = "", {"", self._kind}
 
     def _matches(self, fault: Fault, name: str, args: tuple) -> bool:
         return (
             name == fault.event
             and fault.kind in (None, self._kind)
-            and fault.since in ("", self._last)
+            and fault.since in self._since
             and fault.where in str(args[0])
             and args[0] != self._probe
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from click.testing import CliRunner
+from decided import Decided
 from real_kernel import hashes
 
 from nbresume.run.view import RunView
@@ -46,6 +47,8 @@ class Judge:
         self.folder = folder
         self.store = folder / ".nbresume"
         self._user = user or folder / "user"
+        self._reached: set[str] = set()
+        """Attempts that were seen by whoever claims the run after them."""
 
     # -- reading ------------------------------------------------------------------
 
@@ -65,12 +68,16 @@ class Judge:
     def visible(self) -> dict[str, object]:
         """Return what readers see: the steps, and the groups that zarr finds.
 
-        Left out are groups of ambient values: whoever made the intent that names them
-        may publish them at any time.
+        Left out are groups of ambient values and of results of effects: whoever made
+        the record that names them may publish them at any time.
         """
         groups = self.store.glob("data.zarr/*/*/zarr.json")
         found = {path.parent.name: path.read_bytes() for path in groups}
-        kept = {n: data for n, data in found.items() if not n.endswith("-ambient")}
+        kept = {
+            name: data
+            for name, data in found.items()
+            if not name.endswith("-ambient") and "-effect-" not in name
+        }
         return {"steps": self.view().steps, "groups": kept}
 
     def states(self) -> dict[str, str]:
@@ -93,6 +100,42 @@ class Judge:
             record["kind"] == f"nbresume.{kind}" and record["payload"]["step"] == step
             for record in self.records()
         )
+
+    def allowed(self, mark: str) -> int:
+        """Return how often records allow a line of the ledger.
+
+        A body may act once for each intent, an effect for each open record.
+        """
+        step, _, key = mark.partition(".")
+        if not key:
+            return self.count("intent", step)
+        return sum(
+            record["kind"] == "nbresume.effect_opened"
+            and (record["payload"]["step"], record["payload"]["key"]) == (step, key)
+            for record in self.records()
+        )
+
+    # -- while a kernel waits for the outside ----------------------------------------
+
+    def reaching(self, step: str, pid: int) -> list[str]:
+        """Return what is wrong with a connection that a step has just made.
+
+        Its note has to be there. While its kernel is the claimant, whoever claims
+        later finds that note, and so may not run the step again without a decision.
+        """
+        attempt, claimant = "", 0
+        for record in self.records():
+            payload = record["payload"]
+            if record["kind"] == "nbresume.claim":
+                claimant = payload["writer"]["pid"]
+            mine = claimant == pid and payload.get("step") == step
+            if mine and record["kind"] == "nbresume.intent":
+                attempt = payload["attempt"]
+        if not attempt or not list(self.store.glob(f"seen/*/{attempt}")):
+            return [f"{step} reached out before the note of that was there"]
+        if claimant == pid:
+            self._reached.add(attempt)
+        return []
 
     # -- judging --------------------------------------------------------------------
 
@@ -157,14 +200,23 @@ class Judge:
                 verdict.lost.append(f"{step} was acknowledged, is {states.get(step)}")
 
     def _check_marks(self, verdict: Verdict, marks: list[str]) -> None:
-        for step, ran in Counter(marks).items():
-            allowed = self.count("intent", step)
+        for mark, ran in Counter(marks).items():
+            allowed = self.allowed(mark)
             if ran > allowed:
-                verdict.doubled.append(f"{step} ran {ran} times on {allowed} intents")
-            self._check_effects(verdict, step, ran)
+                verdict.doubled.append(f"{mark} ran {ran} times on {allowed} records")
+        records = self.records()
+        for step in sorted({mark.partition(".")[0] for mark in marks}):
+            mine = [r for r in records if r["payload"].get("step") == step]
+            self._check_declared(verdict, step, mine, marks.count(step))
+            decided = Decided(step, self._reached)
+            for record in mine:
+                verdict.doubled += decided.objections(record)
 
-    def _check_effects(self, verdict: Verdict, step: str, ran: int) -> None:
-        mine = [r for r in self.records() if r["payload"].get("step") == step]
+    @staticmethod
+    def _check_declared(
+        verdict: Verdict, step: str, mine: list[dict], ran: int
+    ) -> None:
+        """Note a body that declared effects and ran more often than was allowed."""
         intents = [r for r in mine if r["kind"] == "nbresume.intent"]
         if not any(r["payload"].get("options", {}).get("effects") for r in intents):
             return
@@ -178,12 +230,3 @@ class Judge:
         )
         if ran > allowed:
             verdict.doubled.append(f"{step} acted {ran} times, allowed were {allowed}")
-        in_doubt = False
-        for record in mine:
-            kind = record["kind"].removeprefix("nbresume.")
-            if kind == "intent" and in_doubt:
-                verdict.doubled.append(f"{step} began again before anybody decided")
-            in_doubt = kind == "intent" or (in_doubt and kind == "made_current")
-            decides = record["kind"] == "nbresume.resolution"
-            if decides and not record["payload"].get("actor"):
-                verdict.other.append(f"nobody settled {step}")

@@ -34,26 +34,36 @@ FAULTY = 0.1
 """The share of passes over the notebook that come to a planted failure."""
 ROUNDS_OF_A_RUN = 40
 """After so many rounds a new notebook begins: first claims are races, too."""
+FEE = 7
+PAY = """%%step pay
+fee = effect('charge', lambda: note('pay.charge') or 7)
+effect.using(idempotent=True)(
+    'mail', lambda: note('pay.mail=' + idempotency_key())
+)
+paid = total + fee + {2}"""
 CELLS = (
     LOAD,
     "%%step load\nnote('load')\nrows = [{0}] * 1000",
-    "factor = 10",
+    "factor = 10\nfrom nbresume import effect, idempotency_key",
     "%%step work\nnote('work')\nrows.append({1})\ntotal = sum(rows) * factor",
-    "%%step end --effects\nnote('end')\nanswer = total + {2}",
+    PAY,
+    "%%step send\nreach('send')\nsent = paid + {3}",
+    "%%step end --effects\nnote('end')\nanswer = sent + {4}",
 )
-COMMIT = "%steps commit"
-"""Typed by everybody: who has a finished body in hand does not leave it there."""
+"""One step declares effects, one makes two, and one reaches out undeclared."""
 GIVES_UP = 0.3
 """The share of refusals after which nobody types anything."""
 REMEDIES = (
+    ("its result is not here", "%steps rerun {0} --again charge --because soak"),
     ("in doubt", "%steps resolve {0} retry --because soak"),
     ("does not run again", "%steps rerun {0} --because soak"),
     ("taken", "%steps resume --take-over"),
     ("fenced", "%steps resume --take-over"),
-    ("not committed", f"{COMMIT} {{0}}"),
+    ("not committed", "%steps commit {0}"),
 )
 """What a refusal says, and what a person then types."""
 ACTIONS = ("kill", "torn", "EIO", "ENOSPC", "exit")
+FAILING = ("EIO", "ENOSPC")
 EVENTS = ("append", "write", "flush", "link", "linked", "created", "body", "ended")
 
 
@@ -67,20 +77,30 @@ class Play:
     counts: Counter = field(default_factory=Counter)
     acked: dict[Path, str] = field(default_factory=dict)
     """Record of an acknowledged commit → digest of its bytes."""
-    numbers: list[int] = field(default_factory=lambda: [1, 2, 3])
+    numbers: list[int] = field(default_factory=lambda: [1, 2, 3, 4, 5])
     verdict: Verdict = field(default_factory=Verdict)
 
     def __post_init__(self) -> None:
         self.outside = Outside(self.folder / "ledger.txt")
         self.outside.on_mark = self._see
+        self.outside.on_reach = self._see_reaching
+        self.outside.listen()
         self.judge = Judge(self.folder)
+        self._failing: set[int] = set()
+        """Kernels whose device may fail: a note that it refuses is told, no more."""
         self._lock = threading.Lock()
         self.save()
 
     def _see(self, mark: str) -> str:
-        if self.outside.marks().count(mark) > self.judge.count("intent", mark):
-            self.verdict.doubled.append(f"{mark} ran before its intent was there")
+        if self.outside.marks().count(mark) > self.judge.allowed(mark):
+            self.verdict.doubled.append(f"{mark} before its record was there")
         return "done"
+
+    def _see_reaching(self, mark: str, pid: int) -> None:
+        self.counts["calls that were seen"] += 1
+        objections = self.judge.reaching(mark, pid)
+        if pid not in self._failing:
+            self.verdict.doubled += objections
 
     @property
     def cells(self) -> list[str]:
@@ -94,14 +114,14 @@ class Play:
     def edit(self) -> None:
         """Change the text of a step, undo a change, or do nothing."""
         number = self.chance.choice((1, 2, 3, *(self.chance.randrange(1000),) * 4))
-        self.numbers[self.chance.randrange(3)] = number
+        self.numbers[self.chance.randrange(len(self.numbers))] = number
         self.save()
 
     def expected(self) -> str:
         """Return what an undisturbed run leaves."""
-        first, second, third = self.numbers
+        first, second, *others = self.numbers
         total = (first * 1000 + second) * 10
-        return repr((1001, total, total + third))
+        return repr((1001, total, total + FEE + sum(others)))
 
     def start(self) -> Shell:
         """Start a kernel."""
@@ -116,7 +136,10 @@ class Play:
         try:
             while time.monotonic() < until:
                 if chance.random() < FAULTY:
-                    shell.arm(self._fault(chance))
+                    fault = self._fault(chance)
+                    if fault.action in FAILING:
+                        self._failing.add(shell.pid)
+                    shell.arm(fault)
                     self.counts["faults armed"] += 1
                 for number, code in enumerate(self.cells):
                     if not self._cell(shell, number, code, chance):
@@ -127,7 +150,7 @@ class Play:
     def _fault(self, chance: random.Random) -> Fault:
         action = chance.choice(ACTIONS)
         event = "write" if action == "torn" else chance.choice(EVENTS)
-        if action in ("EIO", "ENOSPC"):
+        if action in FAILING:
             event = chance.choice(("write", "flush", "link", "linked"))
         return Fault(event, nth=chance.randrange(1, 12), action=action)
 
@@ -139,8 +162,7 @@ class Play:
                 return True
             self.counts["refusals"] += 1
             typed = _remedy(said.error, code)
-            gives_up = chance.random() < GIVES_UP and not typed.startswith(COMMIT)
-            if not typed or gives_up:
+            if not typed or chance.random() < GIVES_UP:
                 return False
             self.counts[f"typed {' '.join(typed.split()[:2])}"] += 1
             shell.run(typed, "typed")
@@ -206,6 +228,8 @@ class Play:
         if self.judge.files():
             marks = self.outside.marks()
             self.judge.check(self.verdict, acked=set(), marks=marks)
+            if marks.count("pay.mail") > 1:
+                self.verdict.doubled.append("another idempotency key for the same mail")
         for path, digest in self.acked.items():
             there = path.exists() and hashlib.sha256(path.read_bytes()).hexdigest()
             if there != digest:
@@ -263,6 +287,7 @@ def soak(minutes: float, seed: int) -> Verdict:
                     break
             counts["records"] += len(play.judge.files())
             counts["marks"] += len(play.outside.marks())
+            play.outside.close()
             if not verdict.objections:
                 shutil.rmtree(folder)
     finally:

@@ -2,6 +2,8 @@
 
 One table. A row is played in three situations: at the first attempt, in a recovery,
 and in the recovery of a recovery; and with a plain step and one that declares effects.
+Of boundaries that are alike (the writes or flushes in the middle of one payload, the
+errors of one device) recoveries play one: see ``Row.is_like_another``.
 """
 
 from dataclasses import dataclass, replace
@@ -10,10 +12,27 @@ from faults import Fault
 
 BODY = "note('work')\nrows.append(4)\ntotal = sum(rows) * factor"
 """What the step does: it acts on the outside, changes a value and makes one."""
+REACHING = BODY.replace("note(", "reach(")
+"""The same over a connection, which the product sees; nothing is declared."""
+CHARGING = BODY.replace(
+    "note('work')", "receipt = effect('charge', lambda: note('work.charge') or [6])"
+)
+"""The same by an effect with a result."""
+TWICE = CHARGING.replace(
+    "\nrows", "\neffect('mail', lambda: note('work.mail'))\nrows", 1
+)
+"""By two effects."""
+IDEMPOTENT = BODY.replace(
+    "note('work')",
+    "receipt = effect.using(idempotent=True)("
+    "'charge', lambda: note('work.charge=' + idempotency_key()) or [6])",
+)
+"""By an effect whose remote does equal calls with one key once."""
 BEFORE = "as before"
 CUT = "cut off"
 COMMITTED = "committed"
 FAILED = "failed"
+DOUBT = "in doubt"
 
 STAGED = "/tmp/"  # noqa: S108 - below the store
 """In the path of a file that has no name of its own yet."""
@@ -32,11 +51,18 @@ class Row:
     title: str
     fault: Fault
     after: str
-    """What the step is afterwards: as before, cut off, committed or failed."""
+    """What the step is afterwards: as before, cut off, in doubt, committed, failed."""
     marks: int = 0
     """How often the body has acted in this attempt."""
     body: str = "done"
     """What happens to the body when it has acted."""
+    mark: str = "work"
+    """The line of the ledger at which that happens."""
+    is_like_another: bool = False
+    """Another row is about a boundary of the same kind: it is played in a recovery,
+    and in the recovery of that; this one at the first attempt only."""
+    again: int = 1
+    """How often the body acts until it is committed, if it was not."""
     only: str = ""
     """The one situation in which the kernel comes there."""
     is_large: bool = False
@@ -50,29 +76,36 @@ class Row:
         return f"{self.point:02}-{self.title}".replace(" ", "-")
 
 
-def _record(kind: str) -> list[tuple[str, Fault]]:
+def _record(
+    kind: str, *, title: str = "", where: str = RECORD, since: str = ""
+) -> list[tuple[str, Fault]]:
     """Return the boundaries at which a record is not there yet."""
+    title = title or kind
     parts = {"no byte": 0.0, "one byte": 1, "half": 0.5, "all but one byte": -1}
     torn = [
         (
-            f"{kind} torn, {part}",
-            Fault("write", kind, STAGED, action="torn", part=size),
+            f"{title} torn, {part}",
+            Fault("write", kind, STAGED, since, action="torn", part=size),
         )
         for part, size in parts.items()
     ]
     return [
         *torn,
-        (f"{kind} written, not flushed", Fault("flush", kind, STAGED)),
-        (f"{kind} flushed, not visible", Fault("link", kind, RECORD)),
+        (f"{title} written, not flushed", Fault("flush", kind, STAGED, since)),
+        (f"{title} flushed, not visible", Fault("link", kind, where)),
     ]
 
 
-def _visible(kind: str) -> list[tuple[str, Fault]]:
+def _visible(
+    kind: str, *, title: str = "", where: str = RECORD
+) -> list[tuple[str, Fault]]:
     """Return the boundaries at which a record is there and its writer knows nothing."""
+    title = title or kind
+    key = where.removeprefix("/")
     return [
-        (f"{kind} visible, folder not flushed", Fault("linked", kind, RECORD)),
-        (f"{kind} folder about to be flushed", Fault("flush", kind, RECORD)),
-        (f"{kind} durable, nobody told", Fault("created", kind)),
+        (f"{title} visible, folder not flushed", Fault("linked", kind, where)),
+        (f"{title} folder about to be flushed", Fault("flush", kind, where)),
+        (f"{title} durable, nobody told", Fault("created", kind, key)),
     ]
 
 
@@ -143,6 +176,7 @@ KILLS = (
             CUT,
             1,
             is_large=True,
+            is_like_another=1 < n < CHUNK_WRITES,
         )
         for n in range(1, CHUNK_WRITES + 1)
     ),
@@ -153,6 +187,7 @@ KILLS = (
             _payload("flush", n),
             CUT,
             1,
+            is_like_another=n not in (1, PAYLOAD_WRITES + 1, PAYLOAD_FLUSHES),
         )
         for n in range(1, PAYLOAD_FLUSHES + 1)
     ),
@@ -166,6 +201,108 @@ KILLS = (
     Row(36, "os._exit in the capture", Fault("capture", action="exit"), CUT, 1),
 )
 """The kernel ends there."""
+
+NOTE = "/seen/"
+"""In the path of the note of what an attempt was seen doing, and of its folder."""
+RESULT_WRITES = 2
+"""Writes by the result of an effect: metadata and bytes of a pack."""
+RESULT_FLUSHES = 5
+"""As many files, then the folders of the pack, of the group and of the run."""
+
+
+_LAST_BEFORE_THE_CALL = 9
+
+
+def _charging(point: int, title: str, fault: Fault, after: str, **changes) -> Row:
+    acted = int(point > _LAST_BEFORE_THE_CALL)
+    row = Row(point, title, fault, after, acted, code=CHARGING, mark="work.charge")
+    return replace(row, **changes)
+
+
+def _result(event: str, nth: int, **changes: str) -> Fault:
+    return Fault(event, "", "/data.zarr/", since="effect_opened", nth=nth, **changes)
+
+
+OUTSIDE = (
+    *(
+        Row(7, title, fault, CUT, code=REACHING)
+        for title, fault in _record("", title="note", where=NOTE, since="body")
+    ),
+    *(
+        Row(7, title, fault, DOUBT, code=REACHING)
+        for title, fault in _visible("", title="note", where=NOTE)
+    ),
+    Row(7, "in a call that was noted", NOWHERE, DOUBT, 1, "kill", code=REACHING),
+    _charging(8, "before the effect is opened", Fault("append", "effect_opened"), CUT),
+    *(_charging(8, title, fault, CUT) for title, fault in _record("effect_opened")),
+    *(_charging(9, title, fault, DOUBT) for title, fault in _visible("effect_opened")),
+    _charging(10, "in the effect", NOWHERE, DOUBT, body="kill"),
+    _charging(10, "os._exit in the effect", NOWHERE, DOUBT, body="exit"),
+    _charging(
+        10,
+        "in an idempotent effect",
+        NOWHERE,
+        CUT,
+        body="kill",
+        code=IDEMPOTENT,
+        again=0,
+    ),
+    _charging(11, "reply there, result not written", _result("write", 1), DOUBT),
+    *(
+        _charging(
+            12,
+            f"write {n} of a result torn",
+            _result("write", n, action="torn"),
+            DOUBT,
+        )
+        for n in range(1, RESULT_WRITES + 1)
+    ),
+    *(
+        _charging(
+            12,
+            f"flush {n} of a result",
+            _result("flush", n),
+            DOUBT,
+            is_like_another=1 < n < RESULT_FLUSHES,
+        )
+        for n in range(1, RESULT_FLUSHES + 1)
+    ),
+    _charging(12, "before the outcome", Fault("append", "effect_done"), DOUBT),
+    *(_charging(12, title, fault, DOUBT) for title, fault in _record("effect_done")),
+    *(
+        _charging(13, title, fault, CUT, again=0)
+        for title, fault in (
+            *_visible("effect_done"),
+            ("result not published", Fault("publish", since="effect_done")),
+            ("before the next line is over", Fault("ended")),
+        )
+    ),
+    _charging(
+        14,
+        "between two effects",
+        Fault("append", "effect_opened", nth=2),
+        CUT,
+        code=TWICE,
+    ),
+    _charging(
+        14,
+        "second effect opened",
+        Fault("created", "effect_opened", nth=2),
+        DOUBT,
+        code=TWICE,
+    ),
+    _charging(
+        14,
+        "in the second effect",
+        NOWHERE,
+        DOUBT,
+        marks=2,
+        body="kill",
+        mark="work.mail",
+        code=TWICE,
+    ),
+)
+"""Points 7 to 14: the kernel ends there; the body makes effects, or was seen."""
 
 _ERRORS = ("ENOSPC", "EIO", "EROFS")
 _DEVICE = (
@@ -190,11 +327,18 @@ _DEVICE = (
 )
 
 FAILURES = tuple(
-    Row(33, f"{error} {title}", replace(fault, action=error), CUT, marks)
-    for title, fault, marks in _DEVICE
-    for error in _ERRORS
+    Row(
+        33,
+        f"{error} {title}",
+        replace(fault, action=error),
+        CUT,
+        marks,
+        is_like_another=(nth + turn) % len(_ERRORS) > 0,
+    )
+    for nth, (title, fault, marks) in enumerate(_DEVICE)
+    for turn, error in enumerate(_ERRORS)
 )
-"""The device fails there, and the kernel lives."""
+"""The device fails there, and the kernel lives; the errors take turns in recoveries."""
 
 LOST_REPLIES = tuple(
     Row(34, f"{what} of {kind}", fault, COMMITTED, 1)
@@ -211,7 +355,10 @@ LOST_REPLIES = tuple(
 """The store did it and says that it did not."""
 
 STOPS = tuple(
-    row for row in KILLS if 3 <= row.point <= 23 and row.fault.action == "kill"
+    row
+    for first, table in ((3, KILLS), (8, OUTSIDE))
+    for row in table
+    if first <= row.point <= 23 and row.fault.action == "kill" and row.body != "exit"
 )
 """Point 28: the kernel stands still there while another one takes the run over."""
 
@@ -222,26 +369,12 @@ RESOLVING = (
 """Points 26 and 27: (title, fault, state afterwards) while a retry is recorded."""
 
 WAITING = {
-    7: (
-        "the note of what was seen, before the call proceeds",
-        "AMBIGUOUS, ledger 0; needs the audit hook",
-    ),
-    8: ("effect opened, torn", "the effect is absent, ledger 0; needs effect()"),
-    9: ("effect opened, before the call", "AMBIGUOUS, ledger 0; needs effect()"),
-    10: (
-        "after the remote acted, before its reply",
-        "AMBIGUOUS, ledger 1; 1 again after a retry at an idempotent remote",
-    ),
-    11: ("reply there, before the result is written", "AMBIGUOUS, ledger 1"),
-    12: ("result torn, or flushed and not visible", "AMBIGUOUS"),
-    13: ("result durable, before the next line", "a rerun replays it, ledger 1"),
-    14: ("between two effects of a cell", "the first replays, the second runs once"),
-    30: (
-        "in a migration, at every record",
-        "the old store is readable, migrating again goes on; needs nbresume migrate",
-    ),
     31: ("in retention or erasure, at every delete", "a later part of the product"),
     32: ("in a rotation of keys", "a later part of the product"),
     35: ("server or browser, not the kernel", "a later part of the product"),
 }
-"""Points that are not run yet: (where, what must hold there)."""
+"""Points that are not run yet: (where, why)."""
+ELSEWHERE = {
+    30: "tests/golden/test_golden.py: test_a_migration_is_killed_at_every_record"
+}
+"""Points that another test runs: the file and its test."""

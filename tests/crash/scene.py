@@ -37,13 +37,18 @@ class Scene:
         self.cells = [
             LOAD,
             "%%step load\nnote('load')\nrows = [1, 2, 3]",
-            "factor = 10",
+            "factor = 10\nfrom nbresume import effect, idempotency_key"
+            if "effect" in code
+            else "factor = 10",
             f"%%step work {options}\n{code}\ntable = bytearray({table_bytes})",
             "%%step end\nnote('end')\nanswer = total + 1",
         ]
         save(folder / "main.ipynb", *self.cells)
         self.outside = Outside(folder / "ledger.txt")
         self.outside.on_mark = self._see
+        self.outside.on_reach = self._see_reaching
+        if "reach(" in code:
+            self.outside.listen()
         self.judge = Judge(folder)
         self.verdict = Verdict()
         self.acked: set[str] = set()
@@ -51,6 +56,9 @@ class Scene:
         self.plant = ""
         """A fault in every kernel that is started from now on."""
         self.kernels = 0
+        self._mark = row.mark if row else "work"
+        """The line of the ledger at which the body is struck."""
+        self._first_mark = "work.charge" if "work.charge" in code else "work"
         self._table = str(table_bytes)
         self._zygote = zygote
         self._at_mark: dict[str, str] = {}
@@ -59,9 +67,9 @@ class Scene:
     # -- the outside world ----------------------------------------------------------
 
     def _see(self, mark: str) -> str:
-        """Check that the intent is durable, and do what is to happen at a mark."""
-        if self.outside.marks().count(mark) > self.judge.count("intent", mark):
-            self.verdict.doubled.append(f"{mark} ran before its intent was there")
+        """Check that a durable record allows it; do what is to happen at a mark."""
+        if self.outside.marks().count(mark) > self.judge.allowed(mark):
+            self.verdict.doubled.append(f"{mark} before its record was there")
         what = self._at_mark.pop(mark, "done")
         if what == "stop":
             self._striking.stop()
@@ -70,6 +78,13 @@ class Scene:
             self._striking.interrupt()
             return "done"
         return what
+
+    def _see_reaching(self, mark: str, pid: int) -> None:
+        self.verdict.doubled += self.judge.reaching(mark, pid)
+
+    def acted(self) -> int:
+        """Return how often the body has acted on the outside."""
+        return sum(mark.split(".")[0] == "work" for mark in self.outside.marks())
 
     def at_mark(self, mark: str, what: str) -> None:
         """Let a kernel be killed, fail or be interrupted when a body has acted."""
@@ -105,7 +120,7 @@ class Scene:
     def cut_off(self) -> None:
         """Kill a kernel inside the step; a person lets one with effects run again."""
         shell = self.ready()
-        self.at_mark("work", "kill")
+        self.at_mark(self._first_mark, "kill")
         self.dies(shell)
         self.settle()
 
@@ -144,6 +159,7 @@ class Scene:
                     self.verdict.doubled.append(f"{step} ran while it was {state}")
                 if self.judge.states()[step] != state:
                     self.verdict.other.append(f"{step} left {state} by itself")
+                    continue
             self.judge.command("resolve", step, "retry", "--because", "looked")
 
     # -- two kernels ----------------------------------------------------------------
@@ -151,7 +167,7 @@ class Scene:
     def stop_at(self, shell: Shell, row: Row) -> None:
         """Let a kernel run the step and stand still at a point."""
         self._striking = shell
-        self.at_mark("work", "stop" if row.body == "kill" else row.body)
+        self.at_mark(self._mark, "stop" if row.body == "kill" else row.body)
         shell.arm(replace(row.fault, action="stop"))
         shell.send(self.cells[WORK], f"c{WORK}")
         assert shell.wait_stopped(), shell.answer()
@@ -169,6 +185,10 @@ class Scene:
         return shell
 
     # -- the end --------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let the outside world end."""
+        self.outside.close()
 
     def counts(self) -> dict[str, int]:
         """Return what is summed up at the end of a session."""

@@ -45,33 +45,76 @@ class Dead(Exception):  # noqa: N818 - it says what the kernel is
 
 
 class Outside:
-    """The outside world: a ledger whose every line is flushed before it is told."""
+    """The outside world: a ledger whose every line is flushed before it is told.
+
+    A line is ``step``, or ``step.effect``; with ``=KEY`` it is written once for a key.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.on_mark: Callable[[str], str] = lambda mark: "done"
         """Called after a line was flushed; returns what the kernel hears."""
+        self.on_reach: Callable[[str, int], None] = lambda mark, pid: None
+        """Called before that with the pid, if the kernel made a connection for it."""
         self._lock = threading.Lock()
+        self._server: socket.socket | None = None
 
     def serve(self, connection: socket.socket) -> None:
         """Answer one kernel until it ends."""
         with connection, connection.makefile("r") as lines:
             try:
                 for line in lines:
-                    self._add(line)
-                    connection.sendall(self.on_mark(line.strip()).encode())
+                    mark, _, pid = line.strip().partition(" ")
+                    if pid:
+                        self.on_reach(mark, int(pid))
+                    self._add(mark)
+                    heard = self.on_mark(_without_key(mark))
+                    connection.sendall(heard.encode())
             except OSError:
                 return  # the kernel was killed in between
 
-    def _add(self, line: str) -> None:
-        with self._lock, self.path.open("a") as file:
-            file.write(line)
+    def listen(self) -> None:
+        """Let kernels make connections, also while others stand still in one."""
+        self._server = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        """Where it listens; 0 if it does not."""
+        return self._server.getsockname()[1] if self._server else 0
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._server is not None:
+            # it wakes up who waits for connections; closing alone does not
+            self._server.shutdown(socket.SHUT_RDWR)
+            self._server.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                connection, _ = self._server.accept()
+                threading.Thread(
+                    target=self.serve, args=(connection,), daemon=True
+                ).start()
+
+    def _add(self, mark: str) -> None:
+        with self._lock, self.path.open("a+") as file:
+            file.seek(0)
+            if "=" in mark and mark in file.read().split():
+                return  # done before with this idempotency key
+            file.write(f"{mark}\n")
             file.flush()
             os.fsync(file.fileno())
 
     def marks(self) -> list[str]:
-        """Return what happened, in order."""
-        return self.path.read_text().split() if self.path.exists() else []
+        """Return what happened, in order, without idempotency keys."""
+        told = self.path.read_text().split() if self.path.exists() else []
+        return [_without_key(mark) for mark in told]
+
+
+def _without_key(mark: str) -> str:
+    return mark.partition("=")[0]
 
 
 class Zygote:
@@ -107,6 +150,7 @@ class Zygote:
             "folder": str(folder),
             "record": str(record or ""),
             "plant": plant,
+            "port": outside.port,
             "env": {
                 "JPY_SESSION_NAME": str(folder / "main.ipynb"),
                 "IPYTHONDIR": str(folder / ".ipython"),

@@ -9,6 +9,7 @@ import rows
 from faults import Fault
 from judge import Verdict
 from scene import Scene
+from test_matrix import test_a_kernel_that_ends_around_a_call as around_a_call
 from test_matrix import test_a_store_whose_reply_is_lost as lost_reply
 from test_power import cut_everywhere, record
 from test_scenes import test_26_killed_while_a_policy_decides as policy
@@ -19,6 +20,39 @@ pytestmark = pytest.mark.kernel
 NO_FENCE = """
 from nbresume.run.journal import Journal
 Journal.check_fence = lambda self: None
+"""
+
+NO_FENCE_OF_EFFECTS = """
+from nbresume.errors import FencedError
+from nbresume.run.outcomes import Outcomes
+opened = Outcomes.open
+def unfenced(self, scope, call):
+    try:
+        opened(self, scope, call)
+    except FencedError:
+        call.started_s = self._world.clock.monotonic_s()
+Outcomes.open = unfenced
+"""
+
+NOTED_LATER = """
+import threading
+from nbresume.run.journal import Journal
+note = Journal.note
+def later(self, *args):
+    threading.Timer(0.3, note, (self, *args)).start()
+Journal.note = later
+"""
+
+OPEN_IS_FREE = """
+from nbresume.model.effects import EffectHistory
+from nbresume.run import effects
+EffectHistory.is_in_doubt = lambda self, now: False
+effects.Effects._repeat = lambda self, scope, call, known: effects._Next.CALL
+"""
+
+SEEN_IS_NOTHING = """
+from nbresume.model import folded
+folded.held_against = lambda *facts: ""
 """
 
 LOST_RACE = """
@@ -76,6 +110,7 @@ def objections(stage, zygote):
             return scenes[0]
 
         scene_of(play, *arguments)
+        scenes[0].close()
         return scenes[0].verdict
 
     return found
@@ -92,6 +127,38 @@ def test_an_append_without_a_fence_is_caught(objections):
 
     assert objections("", stopped, row, "first", "") == Verdict()
     assert objections(NO_FENCE, stopped, row, "first", "").objections
+
+
+@pytest.mark.parametrize(
+    "title", ["before the effect is opened", "effect_opened flushed, not visible"]
+)
+def test_an_effect_without_a_fence_is_caught(objections, title):
+    """A woken kernel that calls an effect behind the claim of another is found out."""
+    row = row_of(rows.STOPS, title)
+
+    assert objections("", stopped, row, "first", "") == Verdict()
+    assert objections(NO_FENCE_OF_EFFECTS, stopped, row, "first", "").doubled
+
+
+def test_a_note_after_the_call_is_caught(objections):
+    """A call that goes out before its note is durable is found out."""
+    row = row_of(rows.OUTSIDE, "in a call that was noted")
+
+    assert objections("", around_a_call, row, "first", "") == Verdict()
+    assert objections(NOTED_LATER, around_a_call, row, "first", "").doubled
+
+
+@pytest.mark.parametrize(
+    ("plant", "title"),
+    [(OPEN_IS_FREE, "in the effect"), (SEEN_IS_NOTHING, "in a call that was noted")],
+    ids=["an open effect", "a call that was seen"],
+)
+def test_a_doubt_that_is_passed_over_is_caught(objections, plant, title):
+    """A step that goes on although its call may have been made is found out."""
+    row = row_of(rows.OUTSIDE, title)
+    doubled = objections(plant, around_a_call, row, "first", "").doubled
+
+    assert any("before anybody decided" in objection for objection in doubled)
 
 
 def test_a_lost_reply_taken_for_a_lost_race_is_caught(objections):

@@ -5,7 +5,7 @@ import json
 import pytest
 import rows
 from faults import Fault
-from rows import BEFORE, COMMITTED, CUT
+from rows import BEFORE, COMMITTED, CUT, DOUBT
 from scene import SITUATIONS, WORK, Dead
 from test_matrix import CLASSES, every
 
@@ -137,7 +137,7 @@ def test_28_stopped_while_another_takes_over(play, row, situation, options):
 
     was_committed = row.after == COMMITTED
     scene.expect("the old one's reply", was_committed, said.ok)
-    if row.after in (BEFORE, CUT):
+    if row.after in (BEFORE, CUT, DOUBT):
         scene.expect("fenced", True, "fenced" in said.error)
     scene.expect("what is seen", seen, scene.judge.visible())
     scene.expect("records", records, len(scene.judge.files()))

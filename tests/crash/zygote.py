@@ -2,7 +2,8 @@
 
 A fork is a process like any other, with a pid, a start and an end by SIGKILL; only the
 second that imports take is saved. What the shell is told, and what it says, goes over
-a socket; a second one leads to the outside world, to which `note` writes.
+a socket; a second one leads to the outside world, to which `note` writes; `reach` opens
+a connection to it.
 """
 
 import builtins
@@ -37,27 +38,44 @@ class _Screen(io.StringIO):
 class Outside:
     """The way to the outside world, as cells see it."""
 
-    def __init__(self, connection: socket.socket, recorder: Recorder | None) -> None:
+    def __init__(
+        self, connection: socket.socket, port: int, recorder: Recorder | None
+    ) -> None:
         self._connection = connection
+        self._port = port
         self._recorder = recorder
 
     def note(self, mark: str) -> None:
-        """Do something in the outside world, and wait until it was done."""
+        """Do something in the outside world, and wait until it was done.
+
+        The product cannot see it.
+        """
         self._connection.sendall(f"{mark}\n".encode())
         heard = self._connection.recv(16)
         if self._recorder is not None:
             self._recorder.tell("mark", mark)
-        match heard:
-            case b"done":
-                return
-            case b"kill":
-                os.kill(os.getpid(), signal.SIGKILL)
-            case b"crash":
-                os.kill(os.getpid(), signal.SIGSEGV)
-            case b"exit":
-                os._exit(1)
-            case told:
-                raise ConnectionError(told)
+        _obey(heard)
+
+    def reach(self, mark: str) -> None:
+        """Do the same over a connection of its own, which the product can see."""
+        with socket.create_connection(("127.0.0.1", self._port)) as connection:
+            connection.sendall(f"{mark} {os.getpid()}\n".encode())
+            heard = connection.recv(16)
+        _obey(heard)
+
+
+def _obey(heard: bytes) -> None:
+    match heard:
+        case b"done":
+            return
+        case b"kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case b"crash":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case b"exit":
+            os._exit(1)
+        case told:
+            raise ConnectionError(told)
 
 
 def serve(spec: dict, control: socket.socket, outside: socket.socket) -> None:
@@ -69,7 +87,8 @@ def serve(spec: dict, control: socket.socket, outside: socket.socket) -> None:
     if recorder is not None:
         recorder.install()
     exec(spec["plant"], {})  # noqa: S102 - a fault that a test plants
-    builtins.note = Outside(outside, recorder).note
+    world = Outside(outside, spec["port"], recorder)
+    builtins.note, builtins.reach = world.note, world.reach
     config = Config()
     config.HistoryManager.enabled = False
     shell = InteractiveShell.instance(config=config, colors="nocolor")
