@@ -40,6 +40,13 @@ CURL = "starting the program curl"
 SHELL_LINE = "starting a shell line"
 
 
+def test_a_program_that_subprocess_starts_is_counted_once():
+    """Newer Pythons fire `os.posix_spawn` too, after ``subprocess.Popen``."""
+    spawned = ("/bin/curl", ["curl", ARGUMENT], {})
+    assert said("os.posix_spawn", *spawned, frame=frame_in("subprocess")) == ""
+    assert said("os.posix_spawn", *spawned) == CURL
+
+
 @pytest.mark.parametrize(
     ("event", "args", "expected"),
     [
