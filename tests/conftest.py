@@ -20,6 +20,11 @@ def data_folder(tmp_path_factory):
     return folder
 
 
+COUNTED = {
+    "test_definition_comes_back": "definition cases",
+    "test_buffer_comes_back": "buffer kinds",
+}
+"""Tests of one case each, on every route between two Pythons."""
 OPTIONAL = ("polars", "torch", "sqlalchemy")
 """Libraries that a user may have and the project does not install."""
 
@@ -36,6 +41,20 @@ def pytest_terminal_summary(terminalreporter) -> None:
     if sums:
         told = ", ".join(f"{count} {what}" for what, count in sums.items())
         terminalreporter.write_line(f"crash tests: {told}")
+
+    _tell_fidelity(terminalreporter)
+
+
+def _tell_fidelity(terminalreporter) -> None:
+    """Print how many values of the specification came back in a new process."""
+    passed = [r.nodeid for r in terminalreporter.getreports("passed")]
+    counts = {
+        what: sum(f"{test}[" in nodeid for nodeid in passed)
+        for test, what in COUNTED.items()
+    }
+    if any(counts.values()):
+        told = ", ".join(f"{count} {what}" for what, count in counts.items())
+        terminalreporter.write_line(f"came back in a new process: {told}")
 
 
 def pytest_report_header() -> str:
