@@ -43,6 +43,11 @@ def parts(value: Any) -> Parts | None:
     return None
 
 
+def is_known(kind: type) -> bool:
+    """Say whether values of a class may be array-like."""
+    return kind is bytearray or bool(_finders(kind))
+
+
 def _finders(kind: type) -> list[Callable[[Any], Parts | None]]:
     known = _by_type.get(kind)
     if known is None:
