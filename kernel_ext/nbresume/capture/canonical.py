@@ -14,12 +14,13 @@ from typing import Any
 
 from nbresume.capture import arrays, definition_parts, denied
 from nbresume.capture.atoms import ATOM_BYTES, Parts, Undecidable, tag_of, type_name
-from nbresume.capture.circles import RAW_BYTES, Graph, Ref, join, merged, short, solve
+from nbresume.capture.circles import Graph, Ref, join, merged, short, solve
 from nbresume.capture.instances import (
     Plain,
     cached_names,
     is_immutable,
     plain,
+    scalar_token,
     state_kids,
 )
 from nbresume.capture.looks import Look, Seen
@@ -150,7 +151,11 @@ class _Walk:
         if id(value) in self.stop:
             return b"outside"
         self._kept.append(value)
-        ref: Ref | None = self._box(value, kind) if kind in _BOXES else None
+        ref: Ref | None
+        if kind in _BOXES:
+            ref = self._box(value, kind)
+        else:
+            ref = short(scalar_token(value, kind)) or None
         if ref is None:
             ref = self._refs[id(value)] = self._graph.add()
             found = self._table(value, kind, ref, depth)
@@ -191,17 +196,14 @@ class _Walk:
         return join(_box_tag(value, kind), tokens if ordered else sorted(tokens))
 
     def _leaf(self, value: Any, kind: type) -> bytes:
-        known = self._refs.get(id(value)) if kind in TEXTS else None
-        if isinstance(known, bytes):
-            return known
-        token = marshal.dumps(value, MARSHAL)
-        if len(token) <= RAW_BYTES:
-            return token
-        token = short(token)
-        if kind in TEXTS and len(value) > ATOM_BYTES:
+        if kind not in TEXTS or len(value) <= ATOM_BYTES:
+            return short(marshal.dumps(value, MARSHAL))
+        # a long text may stand in many places
+        known = self._refs.get(id(value))
+        if not isinstance(known, bytes):
             self.seen.add(value)
-            self._refs[id(value)] = token
-        return token
+            known = self._refs[id(value)] = short(marshal.dumps(value, MARSHAL))
+        return known
 
     def _box(self, value: Any, kind: type) -> bytes | None:
         """Return the token of a container of leaves at C speed; None for any other."""

@@ -5,6 +5,7 @@ came in. Parts outside circles are joined from the leaves up; those in a circle 
 apart by what they lead to (partition refinement). Nothing recurses.
 """
 
+import marshal
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -66,10 +67,8 @@ def short(token: bytes) -> bytes:
 
 def join(tag: bytes, tokens: Iterable[bytes]) -> bytes:
     """Return the token of something with this tag and these parts."""
-    pieces = [b"\1", len(tag).to_bytes(4, "little"), tag]
-    for token in tokens:
-        pieces += (len(token).to_bytes(4, "little"), token)
-    return short(b"".join(pieces))
+    # marshal writes the length of each at C speed
+    return short(b"\1" + marshal.dumps([tag, *tokens], 2))
 
 
 def solve(graph: Graph, root: int) -> bytes:

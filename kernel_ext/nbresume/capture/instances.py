@@ -15,11 +15,13 @@ import pathlib
 import re
 import types
 import uuid
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from nbresume.capture import arrays, definition_parts, denied
+from nbresume.capture.atoms import tag_of
 from nbresume.capture.registry import DEFAULT
 
 _IMMUTABLE = (
@@ -55,6 +57,26 @@ _OWN_WAY = frozenset(
 """A class that has one of these says itself what its instances are."""
 _DICTS = {type(None), types.GetSetDescriptorType}
 _SPECIAL = (*_IMMUTABLE, type, types.FunctionType, types.ModuleType)
+
+
+_SCALARS: Mapping[type, Callable[[Any], str]] = {
+    dt.date: str,
+    # aware ones hold a time zone, which may be anybody's object
+    dt.datetime: lambda value: f"{value}.{value.fold}" if not value.tzinfo else "",
+    dt.time: lambda value: f"{value}.{value.fold}" if not value.tzinfo else "",
+    dt.timedelta: lambda value: f"{value.days} {value.seconds} {value.microseconds}",
+    # its text depends on the context
+    decimal.Decimal: lambda value: str(tuple(value.as_tuple())),
+}
+
+
+def scalar_token(value: Any, kind: type) -> bytes:
+    """Return the token of a date, a number or the like; nothing for all others."""
+    write = _SCALARS.get(kind)
+    if write is not None:
+        text = write(value)
+        return b"\2" + tag_of(kind.__name__, text) if text else b""
+    return arrays.scalar_token(value) if kind.__module__ == "numpy" else b""
 
 
 def is_immutable(value: Any, kind: type) -> bool:

@@ -55,7 +55,9 @@ def _counts(attributes: Sequence[dict[str, Any]]) -> Iterable[int]:
     return map(sys.getrefcount, attributes)
 
 
-_ALONE = [*_counts([*map(vars, [_Probe()])])]
+_PROBES = [_Probe()]
+_ALONE = frozenset(_counts([*map(vars, _PROBES)]))
+"""How often attributes are held that only their object and a list hold."""
 
 
 class _NoTableError(Exception):
@@ -213,7 +215,7 @@ class _Levels:
         found: list[Any] = [*map(vars, group)]
         if not {dict}.issuperset(map(type, found)):
             raise _NoTableError
-        if not set(_ALONE).issuperset(_counts(found)):
+        if not _ALONE.issuperset(_counts(found)):
             del found
             # an instance that stands twice would be counted twice
             once = [*dict(zip(map(id, group), group, strict=True)).values()]

@@ -451,14 +451,14 @@ for value in (
     print(look(value, globals()).digest[:12])
 """
 SAME = """
-fbcd04d2601e
-8d7165173255
-48e6c5d59569
-8a3025fff6d5
-ecf1ac7c5eec
+282fa229fce5
+d0df9d726d66
+80f68e31b5c8
+ccbde365d1a8
+ae97204f6574
 6857968d44a9
-5c533391c8e3
-49342694048c
+75c4b7d219db
+08078c4a75ec
 """
 
 
