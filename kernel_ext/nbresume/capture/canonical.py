@@ -177,7 +177,7 @@ class _Walk:
             return None
         self.seen.add_all(found.seen)
         self.visits += found.visits
-        tag = join(b"table", found.pieces)
+        tag = join(b"table", map(short, found.pieces))
         kids = [self._ref(kid, depth + 1, 0) for kid in (*found.kinds, *found.others)]
         tokens = [kid for kid in kids if isinstance(kid, bytes)]
         if len(tokens) < len(kids):

@@ -184,9 +184,15 @@ class _Levels:
             kind: self._plain_of(level[types.index(kind)], kind)
             for kind in kinds - _WAYS.keys()
         }
-        codes = _codes(level, types, {k: _way(how) for k, how in hows.items()})
-        groups = [_pick(level, codes, way) for way in range(len(_ONLY))]
-        self.made.pieces += (codes, _leaves(groups[_LEAF]) or b"")
+        ways = _WAYS | {kind: _way(how) for kind, how in hows.items()}
+        codes = bytes(map(ways.__getitem__, types))
+        groups = _groups(level, codes)
+        leaves = _leaves(groups[_LEAF])
+        if leaves is None:
+            codes = _with_long(level, codes)
+            groups = _groups(level, codes)
+            leaves = _leaves(groups[_LEAF])
+        self.made.pieces += (codes, leaves or b"")
         self._see(level, codes, groups)
         self.made.others += groups[_OTHER]
         self._runs(groups[_OBJECT])
@@ -199,7 +205,10 @@ class _Levels:
 
     def _see(self, level: list[Any], codes: bytes, groups: list[list[Any]]) -> None:
         """Note the identities in a level; others are seen when they are walked."""
-        ids = [*map(id, compress(level, codes.translate(_VISIBLE)))]
+        shown = [group for group in groups[_LIST:] if group]
+        if len(shown) > 1:
+            shown = [[*compress(level, codes.translate(_VISIBLE))]]
+        ids = [*map(id, chain.from_iterable(shown))]
         if not self._blocked.isdisjoint(ids):
             raise _NoTableError
         self.made.visits += ids
@@ -280,15 +289,14 @@ def _is_big(leaf: Any) -> bool:
     return type(leaf) in TEXTS and len(leaf) > ATOM_BYTES
 
 
-def _codes(level: list[Any], types: list[type], ways: dict[type, int]) -> bytes:
-    codes = bytes(map((_WAYS | ways).__getitem__, types))
-    leaves = _pick(level, codes, _LEAF)
-    if _leaves(leaves) is None:
-        codes = bytes(
-            _OTHER if _is_big(item) else code
-            for item, code in zip(level, codes, strict=True)
-        )
-    return codes
+def _with_long(level: list[Any], codes: bytes) -> bytes:
+    """Return the codes of a level in which long texts are walked by themselves."""
+    pairs = zip(level, codes, strict=True)
+    return bytes(_OTHER if _is_big(item) else code for item, code in pairs)
+
+
+def _groups(level: list[Any], codes: bytes) -> list[list[Any]]:
+    return [_pick(level, codes, way) for way in range(len(_ONLY))]
 
 
 def _way(how: Plain | None) -> int:

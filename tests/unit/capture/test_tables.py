@@ -451,13 +451,13 @@ for value in (
     print(look(value, globals()).digest[:12])
 """
 SAME = """
-282fa229fce5
+731161a006ce
 d0df9d726d66
-80f68e31b5c8
+da5546612235
 ccbde365d1a8
 ae97204f6574
 6857968d44a9
-75c4b7d219db
+ad62f94d115b
 08078c4a75ec
 """
 
