@@ -71,6 +71,7 @@ endif
 bench: .make/venv
 	$(BIN)/python benchmarks/bench_open.py
 	$(BIN)/python benchmarks/bench_step.py
+	$(BIN)/python benchmarks/bench_look.py
 
 clean:
 	rm -rf .make .venv .venv-newest .work dist build

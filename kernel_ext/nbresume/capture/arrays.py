@@ -43,6 +43,11 @@ def parts(value: Any) -> Parts | None:
     return None
 
 
+def is_known(kind: type) -> bool:
+    """Say whether values of a class may be array-like."""
+    return kind is bytearray or bool(_finders(kind))
+
+
 def _finders(kind: type) -> list[Callable[[Any], Parts | None]]:
     known = _by_type.get(kind)
     if known is None:
@@ -83,9 +88,16 @@ def _numpy_parts(value: Any) -> Parts | None:
             "array", kind.__module__, kind.__qualname__, value.dtype.__repr__()
         )
         return _array_parts(value, tag + tag_of(value.shape))
-    if isinstance(value, numpy.generic) and value.dtype.kind in PLAIN_KINDS:
-        return Parts(tag_of("scalar", value.dtype.str) + value.tobytes())
-    return None
+    token = scalar_token(value)
+    return Parts(token) if token else None
+
+
+def scalar_token(value: Any) -> bytes:
+    """Return the token of a NumPy scalar whose bytes are its value; nothing else's."""
+    if isinstance(value, loaded("numpy").generic) and value.dtype.kind in PLAIN_KINDS:
+        content: bytes = value.tobytes()
+        return b"\3" + tag_of("scalar", value.dtype.str) + content
+    return b""
 
 
 def _array_parts(array: Any, tag: bytes) -> Parts:

@@ -8,98 +8,58 @@ value becomes a graph of parts; parts in a circle are told apart by what they le
 
 import contextlib
 import copyreg
-import datetime as dt
-import decimal
-import enum
-import fractions
-import functools
 import marshal
-import pathlib
-import re
-import types
-import uuid
 from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any
 
 from nbresume.capture import arrays, definition_parts, denied
 from nbresume.capture.atoms import ATOM_BYTES, Parts, Undecidable, tag_of, type_name
-from nbresume.capture.circles import RAW_BYTES, Graph, Ref, join, short, solve
+from nbresume.capture.circles import Graph, Ref, join, merged, short, solve
+from nbresume.capture.instances import (
+    Plain,
+    cached_names,
+    is_immutable,
+    plain,
+    scalar_token,
+    state_kids,
+)
+from nbresume.capture.looks import Look, Seen
 from nbresume.capture.own_dict import held_dict
+from nbresume.capture.tables import BIG_ITEMS, LEAVES, MANY, MARSHAL, TEXTS, table
 from nbresume.model.digests import payload_digest
 
-BIG_ITEMS = 1024
-"""From here on the identity of an immutable container counts."""
 DEEPEST = 20_000
 """Parts of parts of … : no pickle could follow much less."""
 _NESTED = 40
 """So deep a container is walked at once; a deeper one waits for its turn."""
-_MARSHAL = 2
-"""This format writes neither references nor whether a text is interned."""
-_LEAVES = frozenset({int, float, complex, bool, type(None), str, bytes, type(...)})
-_TEXTS = frozenset({str, bytes})
 _SORTABLE = ({int}, {str}, {bytes})
 _BOXES = frozenset({list, tuple, dict, set, frozenset})
-_IMMUTABLE = (
-    *(range, slice, re.Pattern, uuid.UUID, pathlib.PurePath),
-    *(dt.date, dt.time, dt.timedelta, dt.tzinfo),
-    *(decimal.Decimal, fractions.Fraction, types.GenericAlias, int, float, str, bytes),
-)
-_ASIDE = {
-    # counts on each time its object is looked at or pickled
-    "matplotlib.cbook.CallbackRegistry": frozenset({"_cid_gen"}),
-    # says, by addresses, who refers to its object
-    "matplotlib.transforms.TransformNode": frozenset({"_parents"}),
-}
-"""Attributes of classes that are no part of their value."""
-_CACHES = {
-    "pandas": frozenset({"_cache", "_item_cache"}),
-    "statsmodels": frozenset(
-        {
-            *("_cache", "_summary_cache", "_summary_statistics_cache", "_nobs_int"),
-            *("diagn", "predict_start", "predict_end", "predict_dates"),
-        }
-    ),
-}
-"""Attributes that reading fills, in all classes of a library."""
-_IMMUTABLE_HOMES = ("numpy.dtypes", "pandas._libs.tslibs", "pandas.core.dtypes.dtypes")
 
 
-@dataclass
-class Look:
-    """What the walk found out about a value."""
+def look(value: Any, namespace: Mapping[str, Any], *, many: int = MANY) -> Look:
+    """Return the digest of a value and what it reaches; never raises an error of it.
 
-    digest: str | None
-    """Equal for equal values; None when the walk cannot decide."""
-    why: str
-    """Why it cannot decide; empty otherwise."""
-    reach: dict[int, Any]
-    """id → every object in it whose identity can be seen."""
-    visits: list[int]
-    """The id of what stands at each place, in the order of the walk."""
-    aside: list[int]
-    """The same of what is pickled with the value and is no part of it: caches."""
-
-    @property
-    def places(self) -> list[int]:
-        """The id of what stands at each place of its pickle."""
-        return [*self.visits, *self.aside]
-
-
-def look(value: Any, namespace: Mapping[str, Any]) -> Look:
-    """Return the digest of a value and what it reaches; never raises an error of it."""
-    walk = _Walk(namespace)
+    Parameters
+    ----------
+    value
+        Any value.
+    namespace
+        The namespace of the notebook.
+    many
+        So many items of a container are taken at once where that is possible. Digests
+        are comparable only if they were taken with the same number.
+    """
+    walk = _Walk(namespace, many=many)
     try:
         digest = payload_digest(walk.token(value))
-        return Look(digest, "", walk.reach, walk.visits, walk.aside)
+        return Look(digest, "", walk.seen, walk.visits, walk.aside)
     except Undecidable as error:
         why = str(error)
     except RecursionError:
         why = "nested too deep"
     except Exception as error:  # noqa: BLE001 - a value's own code may raise anything
         why = f"{type(error).__name__} while it was looked at"
-    return Look(None, why, walk.reach, walk.visits, walk.aside)
+    return Look(None, why, walk.seen, walk.visits, walk.aside)
 
 
 def reach_outside(
@@ -120,31 +80,22 @@ def reach_outside(
     # what cannot be decided further on was reached all the same
     with contextlib.suppress(Exception):
         walk.token(value)
-    return {i: seen for i, seen in walk.reach.items() if i not in walk.stop}
-
-
-def is_swapped(before: Look, now: Look, others: Iterable[Mapping[int, Any]]) -> bool:
-    """Say whether an equal object stands where another one was.
-
-    Only objects that the reaches of other names hold matter: nobody else can tell,
-    and a walk meets parts that are made for it alone.
-    """
-    ids = before.reach.keys() | now.reach.keys()
-    shared = {i for reach in others for i in reach.keys() & ids}
-    one, other = shared & before.reach.keys(), shared & now.reach.keys()
-    return [i for i in before.visits if i in one] != [
-        i for i in now.visits if i in other
-    ]
+    return {i: seen for i, seen in walk.seen.reach().items() if i not in walk.stop}
 
 
 class _Walk:
     """The graph of one value, and on the way the objects that it reaches."""
 
     def __init__(
-        self, namespace: Mapping[str, Any], stop: frozenset[int] = frozenset()
+        self,
+        namespace: Mapping[str, Any],
+        stop: frozenset[int] = frozenset(),
+        *,
+        many: int = MANY,
     ) -> None:
         self.stop = stop
-        self.reach: dict[int, Any] = {}
+        self._many = many
+        self.seen = Seen()
         self.visits: list[int] = []
         self.aside: list[int] = []
         self._asides: list[Any] = []
@@ -155,6 +106,8 @@ class _Walk:
         # gets their id.
         self._kept: list[Any] = []
         self._caches: dict[type, frozenset[str]] = {}
+        self._plain: dict[type, Plain | None] = {}
+        self._blocked = {id(namespace), *self._singletons, *stop}
         self._todo: list[tuple[Any, int, int]] = []
         self._graph = Graph()
 
@@ -179,7 +132,8 @@ class _Walk:
                 message = "nested too deep"
                 raise Undecidable(message)
             parts = self._parts(todo)
-            self.reach.update((id(seen), seen) for seen in parts.seen)
+            for seen in parts.seen:
+                self.seen.add(seen)
             self.visits += map(id, parts.seen)  # owners of memory are no kids
             self._kept.append(parts)
             kids = [self._ref(kid, depth + 1, 0) for kid in parts.kids]
@@ -188,7 +142,7 @@ class _Walk:
 
     def _ref(self, value: Any, depth: int, nested: int) -> Ref:
         kind = type(value)
-        if kind in _LEAVES:
+        if kind in LEAVES:
             return self._leaf(value, kind)
         self.visits.append(id(value))
         known = self._refs.get(id(value))
@@ -197,15 +151,39 @@ class _Walk:
         if id(value) in self.stop:
             return b"outside"
         self._kept.append(value)
-        ref: Ref | None = self._box(value, kind) if kind in _BOXES else None
+        ref: Ref | None
+        if kind in _BOXES:
+            ref = self._box(value, kind)
+        else:
+            ref = short(scalar_token(value, kind)) or None
         if ref is None:
             ref = self._refs[id(value)] = self._graph.add()
-            if kind in _BOXES and nested < _NESTED:
+            found = self._table(value, kind, ref, depth)
+            if found is not None:
+                ref = found
+            elif kind in _BOXES and nested < _NESTED:
                 ref = self._nest(value, kind, ref, depth, nested + 1)
             else:
                 self._todo.append((value, ref, depth))
         self._refs[id(value)] = ref
         return ref
+
+    def _table(self, value: Any, kind: type, at: int, depth: int) -> Ref | None:
+        """Walk a large container at once; None if it has to be taken apart."""
+        if kind not in (list, tuple, dict) or len(value) < self._many:
+            return None
+        found = table(value, self._plain_of, self._blocked)
+        if found is None:
+            return None
+        self.seen.add_all(found.seen)
+        self.visits += found.visits
+        tag = join(b"table", map(short, found.pieces))
+        kids = [self._ref(kid, depth + 1, 0) for kid in (*found.kinds, *found.others)]
+        tokens = [kid for kid in kids if isinstance(kid, bytes)]
+        if len(tokens) < len(kids):
+            self._graph.fill(at, tag, kids, runs=found.counts)
+            return at
+        return join(tag, [*merged(tokens, found.counts), *tokens[len(found.counts) :]])
 
     def _nest(self, value: Any, kind: type, at: int, depth: int, nested: int) -> Ref:
         """Walk a container at once; without a circle below it, it needs no node."""
@@ -218,26 +196,28 @@ class _Walk:
         return join(_box_tag(value, kind), tokens if ordered else sorted(tokens))
 
     def _leaf(self, value: Any, kind: type) -> bytes:
-        token = marshal.dumps(value, _MARSHAL)
-        if len(token) <= RAW_BYTES:
-            return token
-        if kind in _TEXTS and len(value) > ATOM_BYTES:
-            self.reach[id(value)] = value
-        return short(token)
+        if kind not in TEXTS or len(value) <= ATOM_BYTES:
+            return short(marshal.dumps(value, MARSHAL))
+        # a long text may stand in many places
+        known = self._refs.get(id(value))
+        if not isinstance(known, bytes):
+            self.seen.add(value)
+            known = self._refs[id(value)] = short(marshal.dumps(value, MARSHAL))
+        return known
 
     def _box(self, value: Any, kind: type) -> bytes | None:
         """Return the token of a container of leaves at C speed; None for any other."""
         if value is self._namespace:
             return b"namespace"
         if (kind is not tuple and kind is not frozenset) or len(value) > BIG_ITEMS:
-            self.reach[id(value)] = value
+            self.seen.add(value)
         kinds = set(map(type, value))
         if kind is dict:
             kinds.update(map(type, value.values()))
-        if not kinds <= _LEAVES:
+        if not kinds <= LEAVES:
             return None
         token = _box_token(value, kind, kinds)
-        if len(token) > ATOM_BYTES and kinds & _TEXTS:
+        if len(token) > ATOM_BYTES and kinds & TEXTS:
             self._reach_texts(value)
             if kind is dict:
                 self._reach_texts(value.values())
@@ -245,8 +225,8 @@ class _Walk:
 
     def _reach_texts(self, items: Iterable[Any]) -> None:
         for item in items:
-            if type(item) in _TEXTS and len(item) > ATOM_BYTES:
-                self.reach[id(item)] = item
+            if type(item) in TEXTS and len(item) > ATOM_BYTES:
+                self.seen.add(item)
 
     def _parts(self, value: Any) -> Parts:
         kind = type(value)
@@ -257,6 +237,10 @@ class _Walk:
         named = self._singletons.get(id(value))
         if named is not None:
             return Parts(tag_of("singleton", named[1]))
+        how = self._plain_of(value, kind)
+        if how is not None and (not how.has_dict or type(vars(value)) is dict):
+            self._see_held(value)
+            return self._plain_parts(value, kind, how)
         found = definition_parts.parts(value, self._namespace) or arrays.parts(value)
         return found or self._instance(value, kind)
 
@@ -265,22 +249,19 @@ class _Walk:
         if because is not None:
             message = f"a value of type {type_name(value)} cannot be compared"
             raise Undecidable(message)
-        seen = [] if _is_immutable(value, kind) else [value]
+        seen = [] if is_immutable(value, kind) else [value]
         if isinstance(value, set | frozenset):
             # The items in its reduce value come in the order of their hashes.
-            kids, counts, _ = _state_kids(dict(getattr(value, "__dict__", {})), set())
+            kids, counts, _ = state_kids(dict(getattr(value, "__dict__", {})), set())
             tag = tag_of("set of", *counts)
             return Parts(tag, [kind, frozenset(value), *kids], seen=seen)
-        attributes = held_dict(value)
-        if attributes is not None:
-            self.reach[id(attributes)] = attributes
-            self.visits.append(id(attributes))
+        self._see_held(value)
         reduced = self._reduce(value)
         if isinstance(reduced, str):
             return _named_parts(value, reduced)
         self._kept.append(reduced)
         make, arguments, state, items, pairs, setter = _six(reduced)
-        kids, counts, aside = _state_kids(state, self._cached(kind))
+        kids, counts, aside = state_kids(state, self._cached(kind))
         rows = [] if items is None else list(items)
         cells = [] if pairs is None else [part for pair in pairs for part in pair]
         tag = tag_of("object", len(arguments), *counts, len(rows), len(cells))
@@ -305,27 +286,39 @@ class _Walk:
         """Return the names of attributes that are no part of a value."""
         known = self._caches.get(kind)
         if known is None:
-            names = {
-                name
-                for base in kind.__mro__
-                for name, found in vars(base).items()
-                if isinstance(found, functools.cached_property)
-            }
-            for base in kind.__mro__:
-                names |= _ASIDE.get(f"{base.__module__}.{base.__qualname__}", set())
-            names |= _CACHES.get(kind.__module__.partition(".")[0], set())
-            known = self._caches[kind] = frozenset(names)
+            known = self._caches[kind] = cached_names(kind)
         return known
+
+    def _plain_of(self, value: Any, kind: type) -> Plain | None:
+        """Return how all instances of a class are read; None if not as plain ones."""
+        if kind not in self._plain:
+            self._plain[kind] = plain(value, kind)
+        return self._plain[kind]
+
+    def _plain_parts(self, value: Any, kind: type, how: Plain) -> Parts:
+        if how.has_dict:
+            attributes = vars(value)
+        else:
+            found = {name: getattr(value, name, self) for name in how.names}
+            attributes = {k: item for k, item in found.items() if item is not self}
+        kids = [piece for pair in attributes.items() for piece in pair]
+        return Parts(tag_of("plain", len(kids)), [kind, *kids], seen=[value])
+
+    def _see_held(self, value: Any) -> None:
+        attributes = held_dict(value)
+        if attributes is not None:
+            self.seen.add(attributes)
+            self.visits.append(id(attributes))
 
 
 def _box_token(value: Any, kind: type, kinds: set[type]) -> bytes:
     if kind is not set and kind is not frozenset:
-        return marshal.dumps(value, _MARSHAL)
+        return marshal.dumps(value, MARSHAL)
     if kinds in _SORTABLE:
-        items = marshal.dumps(sorted(value), _MARSHAL)
+        items = marshal.dumps(sorted(value), MARSHAL)
     else:
-        tokens = sorted(marshal.dumps(item, _MARSHAL) for item in value)
-        items = marshal.dumps(tokens, _MARSHAL)
+        tokens = sorted(marshal.dumps(item, MARSHAL) for item in value)
+        items = marshal.dumps(tokens, MARSHAL)
     return kind.__name__.encode() + items
 
 
@@ -359,36 +352,3 @@ def _named_parts(value: Any, name: str) -> Parts:
 def _six(reduced: Any) -> tuple[Any, ...]:
     make, arguments, *rest = reduced
     return make, tuple(arguments), *rest, *([None] * (4 - len(rest)))
-
-
-def _state_kids(
-    state: Any, caches: AbstractSet[str]
-) -> tuple[list[Any], list[int], list[Any]]:
-    """Return the parts of an instance's state, their counts, and what it caches."""
-    # The dicts are made for this occasion: nobody can see their identity.
-    if state is None:
-        states: list[dict[Any, Any]] = [{}]
-    elif type(state) is dict:
-        states = [state]
-    elif (
-        type(state) is tuple
-        and len(state) == 2  # noqa: PLR2004 - dict and slots
-        and all(not part or type(part) is dict for part in state)
-    ):
-        states = [part or {} for part in state]
-    else:
-        return [state], [-1], []
-    kids, counts, aside = [], [], []
-    for part in states:
-        kept = [(key, item) for key, item in part.items() if key not in caches]
-        kids += [piece for pair in kept for piece in pair]
-        counts.append(len(kept))
-        aside += [item for key, item in part.items() if key in caches]
-    return kids, counts, aside
-
-
-def _is_immutable(value: Any, kind: type) -> bool:
-    """Tell whether an identity says nothing, as of a date or a number."""
-    if kind.__module__.startswith(_IMMUTABLE_HOMES) or isinstance(value, enum.Enum):
-        return True
-    return isinstance(value, _IMMUTABLE) and not getattr(value, "__dict__", None)

@@ -5,8 +5,10 @@ came in. Parts outside circles are joined from the leaves up; those in a circle 
 apart by what they lead to (partition refinement). Nothing recurses.
 """
 
-from collections.abc import Iterable, Iterator
+import marshal
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import blake3
 
@@ -27,6 +29,8 @@ class Node:
     tag: bytes = b""
     kids: list[Ref] = field(default_factory=list)
     ordered: bool = True
+    runs: Sequence[int] = ()
+    """How often each of the first kids stands there in a row."""
 
 
 @dataclass(slots=True)
@@ -41,9 +45,17 @@ class Graph:
         self.nodes.append(Node())
         return len(self.nodes) - 1
 
-    def fill(self, at: int, tag: bytes, kids: list[Ref], *, ordered: bool) -> None:
+    def fill(
+        self,
+        at: int,
+        tag: bytes,
+        kids: list[Ref],
+        *,
+        ordered: bool = True,
+        runs: Sequence[int] = (),
+    ) -> None:
         """Say what a node consists of."""
-        self.nodes[at] = Node(tag, kids, ordered)
+        self.nodes[at] = Node(tag, kids, ordered, runs)
 
 
 def short(token: bytes) -> bytes:
@@ -55,10 +67,8 @@ def short(token: bytes) -> bytes:
 
 def join(tag: bytes, tokens: Iterable[bytes]) -> bytes:
     """Return the token of something with this tag and these parts."""
-    pieces = [b"\1", len(tag).to_bytes(4, "little"), tag]
-    for token in tokens:
-        pieces += (len(token).to_bytes(4, "little"), token)
-    return short(b"".join(pieces))
+    # marshal writes the length of each at C speed
+    return short(b"\1" + marshal.dumps([tag, *tokens], 2))
 
 
 def solve(graph: Graph, root: int) -> bytes:
@@ -78,7 +88,17 @@ def _node_token(node: Node, tokens: list[bytes | None]) -> bytes:
     kids = [kid if isinstance(kid, bytes) else tokens[kid] or b"" for kid in node.kids]
     if not node.ordered:
         kids.sort()
+    if node.runs:
+        kids = [*merged(kids, node.runs), *kids[len(node.runs) :]]
     return join(node.tag, kids)
+
+
+def merged(tokens: Iterable[bytes], runs: Iterable[int]) -> Iterator[bytes]:
+    """Yield tokens and how often each stands there in a row: equal ones are one run."""
+    pairs = zip(tokens, runs, strict=False)
+    for token, group in groupby(pairs, lambda pair: pair[0]):
+        yield token
+        yield b"%d" % sum(count for _, count in group)
 
 
 def _refine(graph: Graph, circle: list[int]) -> None:

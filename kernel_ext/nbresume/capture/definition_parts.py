@@ -211,6 +211,11 @@ def parts(value: Any, namespace: Mapping[str, Any]) -> Parts | None:
     return None if expand is None else expand(value)
 
 
+def is_known(kind: type) -> bool:
+    """Say whether values of a class are definitions or something like it."""
+    return kind in _BY_TYPE
+
+
 def reduce_iterator(value: Any) -> tuple[Any, ...]:
     """Return what an iterator of itertools pickles as, without a word.
 

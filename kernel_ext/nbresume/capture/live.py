@@ -13,7 +13,8 @@ from typing import Any
 
 from nbresume.capture import denied
 from nbresume.capture.atoms import importable, is_atom, type_name
-from nbresume.capture.canonical import Look, is_swapped, look
+from nbresume.capture.canonical import look
+from nbresume.capture.looks import Look, is_swapped
 from nbresume.capture.pending import Pending, PendingNames
 from nbresume.capture.touched import functions_names, is_users, sharing
 from nbresume.capture.units import Identities
@@ -283,7 +284,8 @@ class Live:
                 )
             if moved:
                 changed.add(name)
-            entry.seen = now
+            if not now.is_same(entry.seen):
+                entry.seen = now
         if changed:
             self._void(changed, names - changed)
         return frozenset(changed)

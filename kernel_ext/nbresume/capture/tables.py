@@ -1,0 +1,312 @@
+"""Large containers of alike items, level by level at C speed: for the canonical walk.
+
+The rule: only types and contents decide whether a container is taken like this, never
+addresses or sharing: it has many items, few levels below, and not much more in them
+than items. The leaves of a level are written at once; classes, and what is no leaf, no
+list, tuple or dict and no plain instance, stay parts of their own.
+"""
+
+import io
+import marshal
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import chain, compress, groupby
+from operator import attrgetter
+from typing import Any
+
+from nbresume.capture.atoms import ATOM_BYTES
+from nbresume.capture.instances import Plain
+from nbresume.capture.own_dict import held_dict
+
+LEAVES: frozenset[type] = frozenset(
+    {int, float, complex, bool, type(None), str, bytes, type(...)}
+)
+TEXTS = frozenset({str, bytes})
+MARSHAL = 2
+"""This format writes neither references nor whether a text is interned."""
+BIG_ITEMS = 1024
+"""From here on the identity of an immutable container counts."""
+MANY = 32
+"""So many items make it worth while."""
+_PER_ITEM = 64
+"""So many values below an item, on average, are still taken with it."""
+_LEVELS = 8
+_CHUNK = 256
+"""So many leaves are written at once: only then can a long text be among them."""
+_LEAF, _OTHER, _LIST, _TUPLE, _DICT, _OBJECT, _SLOTTED = range(7)
+_WAYS: dict[type, int] = {
+    list: _LIST,
+    tuple: _TUPLE,
+    dict: _DICT,
+    **dict.fromkeys(LEAVES, _LEAF),
+}
+_ONLY = [bytes(code == way for code in range(256)) for way in range(7)]
+_VISIBLE = bytes(code > _OTHER for code in range(256))
+
+
+class _Probe:
+    """An object whose attributes nobody else holds."""
+
+
+def _counts(attributes: Sequence[dict[str, Any]]) -> Iterable[int]:
+    return map(sys.getrefcount, attributes)
+
+
+_PROBES = [_Probe()]
+_ALONE = frozenset(_counts([*map(vars, _PROBES)]))
+"""How often attributes are held that only their object and a list hold."""
+
+
+class _NoTableError(Exception):
+    """A container goes too deep, holds too much, or something that is blocked."""
+
+
+class _Exact(pickle.Pickler):
+    """Writes exact built-in values, each as if nothing were shared."""
+
+    def reducer_override(self, _: Any) -> Any:
+        raise _NoTableError
+
+
+@dataclass(slots=True)
+class Table:
+    """What a large container consists of."""
+
+    pieces: list[bytes]
+    """The kinds of the items of each level, their lengths, the leaves."""
+    kinds: list[type] = field(default_factory=list)
+    """The classes of the instances, one for each run of instances."""
+    counts: list[int] = field(default_factory=list)
+    """How many instances each run has."""
+    others: list[Any] = field(default_factory=list)
+    """What has to be walked by itself, in order."""
+    seen: list[Sequence[Any]] = field(default_factory=list)
+    """Objects whose identity can be seen."""
+    visits: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Boxes:
+    """What a level holds that has items of its own, in order, kind by kind."""
+
+    lists: Sequence[list[Any]] = ()
+    tuples: Sequence[tuple[Any, ...]] = ()
+    dicts: Sequence[dict[Any, Any]] = ()
+
+    def lengths(self) -> list[int]:
+        return [*map(len, chain(self.lists, self.tuples, self.dicts))]
+
+
+def table(
+    value: Any,
+    plain_of: Callable[[Any, type], Plain | None],
+    blocked: AbstractSet[int],
+) -> Table | None:
+    """Return a large list, tuple or dict level by level; None if it is no such thing.
+
+    Parameters
+    ----------
+    value
+        The container; its own identity is told by the caller.
+    plain_of
+        An instance and its class → how all instances of the class hold attributes.
+    blocked
+        The ids of objects that must not be entered.
+    """
+    walk = _Levels(value, plain_of, blocked)
+    boxes = _Boxes(**{f"{type(value).__name__}s": [value]})
+    try:
+        for _ in range(_LEVELS):
+            below = walk.take(walk.items(boxes))
+            if below is None:
+                return walk.made
+            boxes = below
+    except _NoTableError:
+        pass
+    return None
+
+
+class _Levels:
+    """Takes a container apart, one level after the other."""
+
+    def __init__(
+        self,
+        value: Any,
+        plain_of: Callable[[Any, type], Plain | None],
+        blocked: AbstractSet[int],
+    ) -> None:
+        self.made = Table([type(value).__name__.encode()])
+        self._plain_of = plain_of
+        self._blocked = blocked
+        self._room = _PER_ITEM * len(value)
+
+    def items(self, boxes: _Boxes) -> list[Any]:
+        """Return the items of all these containers: the next level."""
+        lengths = boxes.lengths()
+        self._room -= sum(lengths)
+        if self._room < 0:
+            raise _NoTableError
+        flat = chain.from_iterable
+        values = [*flat(map(dict.values, boxes.dicts))]
+        if (
+            not boxes.lists
+            and not boxes.tuples
+            and LEAVES.issuperset(map(type, values))
+        ):
+            rows = _rows(boxes.dicts)
+            if rows is not None:
+                self.made.pieces.append(rows)
+                return []
+        self.made.pieces.append(marshal.dumps(lengths, MARSHAL))
+        level = [*flat(boxes.lists), *flat(boxes.tuples)]
+        keys = [*flat(boxes.dicts)]
+        written = _leaves(keys) if LEAVES.issuperset(map(type, keys)) else None
+        if written is None:
+            level += keys
+        else:
+            self.made.pieces.append(written)
+        level += values
+        return level
+
+    def take(self, level: list[Any]) -> _Boxes | None:
+        """Note what stands in a level; return what of it has items of its own."""
+        types = [*map(type, level)]
+        kinds = set(types)
+        if kinds <= LEAVES:
+            written = _leaves(level)
+            if written is not None:
+                self.made.pieces.append(written)
+                return None
+        hows = {
+            kind: self._plain_of(level[types.index(kind)], kind)
+            for kind in kinds - _WAYS.keys()
+        }
+        ways = _WAYS | {kind: _way(how) for kind, how in hows.items()}
+        codes = bytes(map(ways.__getitem__, types))
+        groups = _groups(level, codes)
+        leaves = _leaves(groups[_LEAF])
+        if leaves is None:
+            codes = _with_long(level, codes)
+            groups = _groups(level, codes)
+            leaves = _leaves(groups[_LEAF])
+        self.made.pieces += (codes, leaves or b"")
+        self._see(level, codes, groups)
+        self.made.others += groups[_OTHER]
+        self._runs(groups[_OBJECT])
+        self._runs(groups[_SLOTTED])
+        tuples = [*groups[_TUPLE], *_slots(groups[_SLOTTED], hows)]
+        dicts = [*groups[_DICT], *self._attributes(groups[_OBJECT])]
+        if not groups[_LIST] and not tuples and not dicts:
+            return None
+        return _Boxes(groups[_LIST], tuples, dicts)
+
+    def _see(self, level: list[Any], codes: bytes, groups: list[list[Any]]) -> None:
+        """Note the identities in a level; others are seen when they are walked."""
+        shown = [group for group in groups[_LIST:] if group]
+        if len(shown) > 1:
+            shown = [[*compress(level, codes.translate(_VISIBLE))]]
+        ids = [*map(id, chain.from_iterable(shown))]
+        if not self._blocked.isdisjoint(ids):
+            raise _NoTableError
+        self.made.visits += ids
+        self.made.seen += [groups[at] for at in (_LIST, _DICT, _OBJECT, _SLOTTED)]
+        self.made.seen.append([x for x in groups[_TUPLE] if len(x) > BIG_ITEMS])
+
+    def _runs(self, group: list[Any]) -> None:
+        for kind, run in groupby(map(type, group)):
+            self.made.kinds.append(kind)
+            self.made.counts.append(len([*run]))
+
+    def _attributes(self, group: list[Any]) -> list[dict[str, Any]]:
+        found: list[Any] = [*map(vars, group)]
+        if not {dict}.issuperset(map(type, found)):
+            raise _NoTableError
+        if not _ALONE.issuperset(_counts(found)):
+            del found
+            # an instance that stands twice would be counted twice
+            once = [*dict(zip(map(id, group), group, strict=True)).values()]
+            held = [own for own in map(held_dict, once) if own is not None]
+            self.made.seen.append(held)
+            self.made.visits += map(id, held)
+            found = [*map(vars, group)]
+        return found
+
+
+def _slots(
+    group: list[Any], hows: dict[type, Plain | None]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the values in the slots of instances, in the order of the slots."""
+    for kind, run in groupby(group, type):
+        how = hows[kind]
+        names = how.names if how else ()
+        try:
+            if len(names) == 1:
+                yield from zip(map(attrgetter(*names), run), strict=True)
+            elif names:
+                yield from map(attrgetter(*names), run)
+            else:
+                yield from (() for _ in run)
+        except AttributeError:  # a slot is empty
+            raise _NoTableError from None
+
+
+def _leaves(leaves: list[Any]) -> bytes | None:
+    """Return leaves as bytes; None if a text in them is an object of its own."""
+    pieces = [b"leaves"]
+    for at in range(0, len(leaves), _CHUNK):
+        piece = marshal.dumps(leaves[at : at + _CHUNK], MARSHAL)
+        if len(piece) > ATOM_BYTES and any(map(_is_big, leaves[at : at + _CHUNK])):
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _rows(dicts: Sequence[dict[Any, Any]]) -> bytes | None:
+    """Return dicts of leaves as bytes; None if something in them is special."""
+    out = io.BytesIO()
+    pickler = _Exact(out, 3)
+    pickler.fast = True
+    written = out.write(b"rows")
+    for at in range(0, len(dicts), _CHUNK // 8):
+        some = dicts[at : at + _CHUNK // 8]
+        try:
+            pickler.dump(some)
+        except _NoTableError:  # a key that is no leaf
+            return None
+        size = out.tell() - written
+        if size > ATOM_BYTES and any(
+            _is_big(leaf) for one in some for pair in one.items() for leaf in pair
+        ):
+            return None
+        written += size
+    return out.getvalue()
+
+
+def _is_big(leaf: Any) -> bool:
+    return type(leaf) in TEXTS and len(leaf) > ATOM_BYTES
+
+
+def _with_long(level: list[Any], codes: bytes) -> bytes:
+    """Return the codes of a level in which long texts are walked by themselves."""
+    pairs = zip(level, codes, strict=True)
+    return bytes(_OTHER if _is_big(item) else code for item, code in pairs)
+
+
+def _groups(level: list[Any], codes: bytes) -> list[list[Any]]:
+    return [_pick(level, codes, way) for way in range(len(_ONLY))]
+
+
+def _way(how: Plain | None) -> int:
+    if how is None:
+        return _OTHER
+    return _OBJECT if how.has_dict else _SLOTTED
+
+
+def _pick(level: list[Any], codes: bytes, way: int) -> list[Any]:
+    count = codes.count(way)
+    if count in (0, len(level)):
+        return level if count else []
+    return [*compress(level, codes.translate(_ONLY[way]))]
