@@ -5,7 +5,8 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { refreshIcon } from '@jupyterlab/ui-components';
 
 import type { Follower } from './follow';
-import { stepsIcon } from './icons';
+import { resumeIcon, stepsIcon } from './icons';
+import { type } from './kernel';
 import type { RunModel } from './model';
 import type { NotebookHand } from './notebook';
 import { CommandIDs, SIDEBAR_ID } from './tokens';
@@ -49,6 +50,16 @@ export function addCommands({ app, follower, hand, model, trans }: Parts): strin
       }
     }
   });
+  commands.addCommand(CommandIDs.resume, {
+    label: trans.__('Resume Where the Notebook Stopped'),
+    caption: trans.__(
+      'Bind what the committed steps made, and run every cell below them'
+    ),
+    icon: resumeIcon,
+    describedBy: NO_ARGUMENTS,
+    isEnabled: () => isOpen() && model.canResume,
+    execute: () => resume(follower, hand, model)
+  });
   commands.addCommand(CommandIDs.goTo, {
     label: trans.__('Go to the Step Where the Notebook Goes On'),
     describedBy: {
@@ -71,5 +82,38 @@ export function addCommands({ app, follower, hand, model, trans }: Parts): strin
     }
   });
   model.stateChanged.connect(() => commands.notifyCommandChanged());
-  return [CommandIDs.show, CommandIDs.refresh, CommandIDs.enable, CommandIDs.goTo];
+  return [
+    CommandIDs.resume,
+    CommandIDs.show,
+    CommandIDs.refresh,
+    CommandIDs.enable,
+    CommandIDs.goTo
+  ];
+}
+
+/** Load nbresume if need be, bind the committed state, run the cells below it. */
+async function resume(
+  follower: Follower,
+  hand: NotebookHand,
+  model: RunModel
+): Promise<void> {
+  const { panel } = follower;
+  const last = model.lastCommitted;
+  if (panel === null || !model.canResume) {
+    return;
+  }
+  model.setSaid('');
+  if (model.kernel.isEnabled !== true && !(await hand.enable(panel))) {
+    return;
+  }
+  const kernel = panel.sessionContext.session?.kernel;
+  if (!kernel) {
+    return;
+  }
+  const said = await type(kernel, '%steps resume');
+  model.setSaid(said.text);
+  if (said.isDone) {
+    await hand.runBelow(panel, last);
+  }
+  await follower.refresh();
 }

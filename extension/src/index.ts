@@ -42,6 +42,7 @@ function activate(
       refresh: () => void app.commands.execute(CommandIDs.refresh),
       enable: () => void app.commands.execute(CommandIDs.enable),
       save: () => void app.commands.execute('docmanager:save'),
+      resume: () => void app.commands.execute(CommandIDs.resume),
       goTo: ({ name }) => void app.commands.execute(CommandIDs.goTo, { step: name })
     },
     translator

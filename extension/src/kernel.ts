@@ -1,8 +1,8 @@
 /**
- * What a notebook's kernel can be asked without disturbing it.
+ * What is asked of a notebook's kernel outside of its cells.
  *
- * The rule: nothing runs in the user's namespace and nothing is shown. A kernel that
- * is busy answers when its cell has ended: nobody may wait for it.
+ * The rule: nothing enters its history. A kernel that is busy answers when its cell
+ * has ended: no view waits for it.
  */
 
 import type { Kernel, KernelMessage } from '@jupyterlab/services';
@@ -26,6 +26,36 @@ export function statusOf(
     default:
       return 'busy';
   }
+}
+
+/** What a command printed, and whether it was done. */
+export interface Said {
+  readonly isDone: boolean;
+  readonly text: string;
+}
+
+/** Type a command where no cell shows it; return what it said. */
+export async function type(
+  kernel: Kernel.IKernelConnection,
+  command: string
+): Promise<Said> {
+  const lines: string[] = [];
+  const future = kernel.requestExecute({
+    code: command,
+    store_history: false,
+    allow_stdin: false
+  });
+  future.onIOPub = message => {
+    // the protocol names the kinds; the types of the library do not narrow by them
+    if (message.header.msg_type === 'stream') {
+      lines.push((message as KernelMessage.IStreamMsg).content.text);
+    }
+  };
+  const { content } = await future.done;
+  if (content.status === 'error') {
+    lines.push(content.evalue);
+  }
+  return { isDone: content.status === 'ok', text: lines.join('').trim() };
 }
 
 /** Return whether nbresume is loaded in a kernel; null if it cannot tell. */

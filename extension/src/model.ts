@@ -67,6 +67,36 @@ export class RunModel {
     return steps.find(step => step.name === resumeFrom) ?? null;
   }
 
+  /** The step above the resume point; null if there is none. All above are committed. */
+  get lastCommitted(): StepView | null {
+    const point = this.resumePoint;
+    if (this._answer?.kind !== 'run' || point === null) {
+      return null;
+    }
+    const above = this._answer.view.steps.filter(
+      ({ place }) => place >= 0 && place < point.place
+    );
+    return above.reduce<StepView | null>(
+      (last, step) => (last === null || step.place > last.place ? step : last),
+      null
+    );
+  }
+
+  /** There is something to go on with, and a kernel that can do it now. */
+  get canResume(): boolean {
+    return (
+      this._answer?.kind === 'run' &&
+      this._answer.view.revision >= 0 &&
+      this.resumePoint?.plan === 'rerun' &&
+      this._kernel.status === 'idle'
+    );
+  }
+
+  /** What the kernel said when it was asked to resume; empty: nothing to tell. */
+  get said(): string {
+    return this._said;
+  }
+
   /** Follow a notebook by its path; empty: none. */
   async follow(path: string): Promise<void> {
     if (path !== this._path) {
@@ -75,6 +105,7 @@ export class RunModel {
       this._events = null;
       this._kernel = NO_KERNEL;
       this._isEdited = false;
+      this._said = '';
     }
     await this.refresh();
   }
@@ -123,12 +154,21 @@ export class RunModel {
     }
   }
 
+  /** Take what the kernel said; empty: it was read. */
+  setSaid(said: string): void {
+    if (said !== this._said) {
+      this._said = said;
+      this._stateChanged.emit();
+    }
+  }
+
   private readonly _stateChanged = new Signal<this, void>(this);
   private _path = '';
   private _answer: Answer | null = null;
   private _events: readonly RunEvent[] | null = null;
   private _kernel: KernelFacts = NO_KERNEL;
   private _isEdited = false;
+  private _said = '';
   private _isTrailShown = false;
   private _questions = 0;
 }

@@ -12,6 +12,7 @@ import type { ITranslator } from '@jupyterlab/translation';
 
 import type { CellText } from './cells';
 import { findLoad, findStep } from './cells';
+import type { StepView } from './runview';
 
 const LOAD = '%load_ext nbresume';
 
@@ -47,6 +48,12 @@ export class NotebookHand {
       notebook.activeCell?.model.sharedModel.setSource(LOAD);
     }
     return this.run(panel, notebook.activeCellIndex, notebook.activeCellIndex + 1);
+  }
+
+  /** Run the cells below a step's cell; all cells if there is no such step. */
+  async runBelow(panel: NotebookPanel, step: StepView | null): Promise<boolean> {
+    const place = step === null ? -1 : findStep(textsOf(panel), step.cellId, step.name);
+    return this.run(panel, place + 1);
   }
 
   private run(panel: NotebookPanel, first: number, end?: number): Promise<boolean> {

@@ -10,11 +10,18 @@ interface NoticesProps {
   readonly model: RunModel;
   readonly enable: () => void;
   readonly save: () => void;
+  readonly dismiss: () => void;
   readonly trans: TranslationBundle;
 }
 
 /** Everything that is to be said, in the order of its weight. */
-export function Notices({ model, enable, save, trans }: NoticesProps): JSX.Element {
+export function Notices({
+  model,
+  enable,
+  save,
+  dismiss,
+  trans
+}: NoticesProps): JSX.Element {
   const { answer, kernel } = model;
   const said = answer === null ? [] : sentences(answer, trans);
   const needsEnabling = kernel.status !== 'none' && kernel.isEnabled === false;
@@ -37,11 +44,21 @@ export function Notices({ model, enable, save, trans }: NoticesProps): JSX.Eleme
           </button>
         </div>
       )}
+      {model.said !== '' && (
+        <div className="jp-nbresume-notice" data-notice="said">
+          <pre aria-live="polite">{model.said}</pre>
+          <button className="jp-mod-styled" onClick={dismiss}>
+            {trans.__('Dismiss')}
+          </button>
+        </div>
+      )}
       {needsEnabling && (
         <div className="jp-nbresume-notice" data-notice="enable">
           <p>{trans.__('nbresume is not loaded in this kernel yet.')}</p>
           <button
-            className="jp-mod-styled jp-mod-accept"
+            className={
+              model.canResume ? 'jp-mod-styled' : 'jp-mod-styled jp-mod-accept'
+            }
             title={trans.__(
               'Run the cell %load_ext nbresume; it is added if there is none'
             )}

@@ -24,6 +24,7 @@ export interface Actions {
   readonly refresh: () => void;
   readonly enable: () => void;
   readonly save: () => void;
+  readonly resume: () => void;
   readonly goTo: GoTo;
 }
 
@@ -91,11 +92,19 @@ export class Sidebar extends ReactWidget {
           model={model}
           enable={actions.enable}
           save={actions.save}
+          dismiss={() => model.setSaid('')}
           trans={trans}
         />
         {view !== null && (
           <>
-            <Steps view={view} now={now} goTo={actions.goTo} trans={trans} />
+            <Steps
+              view={view}
+              now={now}
+              canResume={model.canResume}
+              resume={actions.resume}
+              goTo={actions.goTo}
+              trans={trans}
+            />
             <Trail
               key={view.runId}
               events={model.events}

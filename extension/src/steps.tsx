@@ -14,11 +14,13 @@ interface StepProps {
   readonly step: StepView;
   readonly isResumePoint: boolean;
   readonly now: Date;
+  readonly canResume: boolean;
+  readonly resume: () => void;
   readonly goTo: GoTo;
   readonly trans: TranslationBundle;
 }
 
-interface StepsProps extends Pick<StepProps, 'now' | 'goTo' | 'trans'> {
+interface StepsProps extends Omit<StepProps, 'step' | 'isResumePoint'> {
   readonly view: RunView;
 }
 
@@ -59,7 +61,7 @@ export function Steps({ view, ...rest }: StepsProps): JSX.Element {
 }
 
 function Step(props: StepProps): JSX.Element {
-  const { step, isResumePoint, goTo, trans } = props;
+  const { step, isResumePoint, canResume, resume, goTo, trans } = props;
   const Icon = stateIcons[step.state];
   return (
     <li
@@ -75,6 +77,18 @@ function Step(props: StepProps): JSX.Element {
           {step.plan === 'refused'
             ? trans.__('Stopped here')
             : trans.__('Goes on here')}
+          {step.plan === 'rerun' && (
+            <button
+              className="jp-nbresume-resume jp-mod-styled jp-mod-accept"
+              title={trans.__(
+                'Bind what the committed steps made, and run every cell below them'
+              )}
+              disabled={!canResume}
+              onClick={resume}
+            >
+              {trans.__('Resume')}
+            </button>
+          )}
         </div>
       )}
       <div className="jp-nbresume-stepHead">

@@ -7,13 +7,17 @@ from playwright.sync_api import expect
 LOAD = "%load_ext nbresume"
 FETCH = "%%step fetch\nrows = list(range(1000))\nprint('fetched')"
 CLEAN = "%%step clean\nkept = [r for r in rows if r % 2]"
-SLOW = "%%step train\nimport time\nprint('started')\ntime.sleep(120)"
+SLOW = """%%step train
+import os, time
+print("started")
+while not os.path.exists("go"):
+    time.sleep(0.1)"""
 MAIL = "%%step mail --effects\nimport time\nprint('mailing')\ntime.sleep(120)"
-REPORT = "%%step report\nprint('report')"
+REPORT = "%%step report\nprint(len(kept), 'kept')"
 
 
-def test_killed_kernel_shows_resume_point(desk):
-    """Committed steps, a killed one, a reload: the page says what the store says."""
+def test_killed_kernel_goes_on_by_one_button(desk):
+    """Committed steps, a killed one, a reload: the page knows where to go on."""
     at = desk("sales.ipynb", "# Sales", LOAD, FETCH, CLEAN, SLOW, REPORT)
 
     # before `%load_ext`: nothing is stored, and the sidebar offers to begin
@@ -60,6 +64,23 @@ def test_killed_kernel_shows_resume_point(desk):
         "clean": "COMMITTED",
         "train": "INTERRUPTED",
         "report": "NEW",
+    }
+
+    # one button: what is committed is bound, what is below it runs
+    (at.lab.root / "go").touch()
+    at.step("train").get_by_role("button", name="Resume").click()
+    at.expect_states(train="COMMITTED", report="COMMITTED")
+    expect(at.cell(5).locator(".jp-OutputArea")).to_contain_text("500 kept")
+    expect(at.headline).to_have_text("4 of 4 steps locked; all are committed")
+    for place in (2, 3):
+        expect(at.cell(place).locator(".jp-InputPrompt")).to_have_text("[ ]:")
+    expect(at.sidebar.locator("[data-notice='said']")).to_contain_text("are restored")
+    at.shoot("resumed")
+    assert {s["name"]: s["attempts"] for s in at.stored()["steps"]} == {
+        "fetch": 1,
+        "clean": 1,
+        "train": 2,
+        "report": 1,
     }
 
 

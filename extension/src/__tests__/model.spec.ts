@@ -94,6 +94,30 @@ describe('RunModel', () => {
     expect(model.answer).toEqual(golden('committed'));
   });
 
+  it('can resume only where a step may run and a kernel is free', async () => {
+    const { client, model } = setUp();
+    const done = model.follow('nb.ipynb');
+    client.answer(0, golden('interrupted'));
+    await done;
+
+    expect(model.canResume).toBe(false);
+    model.setKernel({ status: 'idle', isEnabled: null });
+    expect([model.canResume, model.lastCommitted?.name]).toEqual([true, 'mail']);
+    model.setKernel({ status: 'busy', isEnabled: true });
+    expect(model.canResume).toBe(false);
+  });
+
+  it.each(['ambiguous', 'committed', 'empty'])('cannot resume when %s', async name => {
+    const { client, model } = setUp();
+    model.setKernel({ status: 'idle', isEnabled: true });
+    const done = model.follow('nb.ipynb');
+    client.answer(0, golden(name));
+    await done;
+    model.setKernel({ status: 'idle', isEnabled: true });
+
+    expect(model.canResume).toBe(false);
+  });
+
   it('asks nothing when no notebook is open', async () => {
     const { client, model, changes } = setUp();
 
