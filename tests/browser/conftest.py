@@ -205,6 +205,12 @@ class Desk:
         """Wait until there is a kernel that is idle."""
         self.page.wait_for_function(IDLE, timeout=60_000)
 
+    def turn_to(self, name, *sources):
+        """Open another notebook in front of this one; a new one of these cells."""
+        if sources:
+            write_notebook(self.lab.root / name, *sources)
+        self.command("docmanager:open", path=name)
+
     def command(self, name, **arguments):
         """Run a command of JupyterLab."""
         self.page.evaluate(

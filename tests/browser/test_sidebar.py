@@ -153,3 +153,18 @@ def test_an_edit_is_foreseen_when_it_is_saved(desk):
     expect(at.sidebar.get_by_role("button", name="Save")).to_be_hidden()
     assert at.stored()["resume_from"] == "fetch"
     at.shoot("stale")
+
+
+def test_it_follows_the_current_notebook(desk):
+    """Each notebook has its own run, also where the steps are the same."""
+    at = desk("first.ipynb", LOAD, FETCH)
+    at.run(0)
+    at.run(1)
+    at.expect_states(fetch="COMMITTED")
+
+    at.turn_to("second.ipynb", "# Second", "# Text", FETCH)
+    expect(at.sidebar.get_by_role("heading", name="second.ipynb")).to_be_visible()
+    at.expect_states(fetch="NEW")
+    at.turn_to("first.ipynb")
+    expect(at.sidebar.get_by_role("heading", name="first.ipynb")).to_be_visible()
+    at.expect_states(fetch="COMMITTED")
