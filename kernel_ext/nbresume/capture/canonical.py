@@ -274,7 +274,7 @@ class _Walk:
         attributes = held_dict(value)
         if attributes is not None:
             self.reach[id(attributes)] = attributes
-            self.visits.append(id(attributes))
+            self.aside.append(id(attributes))
         reduced = self._reduce(value)
         if isinstance(reduced, str):
             return _named_parts(value, reduced)

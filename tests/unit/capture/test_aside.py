@@ -11,14 +11,14 @@ import pandas as pd
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
-from nbresume.capture.canonical import look
+from nbresume.capture.canonical import is_swapped, look
 
 FIGURE = """
 import gc
 import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from nbresume.capture.canonical import look
+from nbresume.capture.canonical import is_swapped, look
 fig, axes = plt.subplots(2, 2)
 axes[0, 0].plot([1, 2, 3], [1, 8, 4], label="a")
 axes[0, 1].hist([1, 1, 2])
@@ -97,3 +97,16 @@ def test_a_cache_that_cannot_be_compared_does_not_matter():
     before = look(table, {}).digest
     assert table.lock is not None
     assert look(table, {}).digest == before
+
+
+def test_who_else_holds_the_attributes_is_no_change():
+    """The dict is a place of the pickle then, but the value stands as it stood."""
+    table = Table()
+    table.name = "a"
+    before = look(table, {})
+    attributes = vars(table)
+    now = look(table, {})
+    assert id(attributes) in now.places
+    assert now.reach[id(attributes)] is attributes
+    assert (now.digest, now.visits) == (before.digest, before.visits)
+    assert not is_swapped(before, now, [{id(attributes): attributes}])
