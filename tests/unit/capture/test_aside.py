@@ -18,7 +18,7 @@ import gc
 import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-from nbresume.capture.canonical import is_swapped, look
+from nbresume.capture.canonical import look
 fig, axes = plt.subplots(2, 2)
 axes[0, 0].plot([1, 2, 3], [1, 8, 4], label="a")
 axes[0, 1].hist([1, 1, 2])

@@ -1,0 +1,53 @@
+// Which file may know which: a bottom layer, the client, the model, views, glue.
+import tseslint from 'typescript-eslint';
+
+const without = (files, group, message) => ({
+  files,
+  rules: { 'no-restricted-imports': ['error', { patterns: [{ group, message }] }] }
+});
+
+const GLUE = ['./follow', './notebook', './commands', './index'];
+const VIEWS = ['./sidebar', './steps', './trail', './notices'];
+
+export default [
+  {
+    files: ['src/**/*.ts', 'src/**/*.tsx'],
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: { projectService: { allowDefaultProject: ['src/__tests__/*'] } }
+    },
+    plugins: { '@typescript-eslint': tseslint.plugin },
+    rules: {
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-unnecessary-condition': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true }
+      ],
+      eqeqeq: 'error',
+      'max-lines': ['error', 300],
+      'no-console': 'error'
+    }
+  },
+  without(
+    ['src/runview.ts', 'src/tokens.ts', 'src/cells.ts'],
+    ['*'],
+    'the bottom layer imports nothing'
+  ),
+  without(
+    ['src/client.ts', 'src/kernel.ts'],
+    [...VIEWS, ...GLUE],
+    'what talks knows no view'
+  ),
+  without(
+    ['src/model.ts'],
+    ['@jupyterlab/*', 'react', './client', ...VIEWS, ...GLUE],
+    'the model knows no page'
+  ),
+  without(
+    VIEWS.map(view => `src/${view.slice(2)}.tsx`),
+    ['./client', './kernel', ...GLUE],
+    'views read the model only'
+  )
+];

@@ -1,0 +1,185 @@
+/**
+ * The current notebook → the model: which one it is, and when to ask anew.
+ *
+ * The rule: it asks after something happened (a cell ended, a save, a new kernel),
+ * and by the clock only while the sidebar is seen and a cell runs.
+ */
+
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
+import { NotebookActions } from '@jupyterlab/notebook';
+import type { IDisposable } from '@lumino/disposable';
+import { Debouncer, Poll } from '@lumino/polling';
+import { Signal } from '@lumino/signaling';
+
+import { codeOf } from './cells';
+import { isEnabled, statusOf } from './kernel';
+import type { RunModel } from './model';
+import { textsOf } from './notebook';
+
+const WHILE_BUSY_MS = 2000;
+const AT_MOST_MS = 30000;
+const QUIET_MS = 400;
+
+/** Keeps the model on the current notebook. */
+export class Follower implements IDisposable {
+  constructor(
+    private readonly tracker: INotebookTracker,
+    private readonly model: RunModel,
+    private readonly isSeen: () => boolean
+  ) {
+    tracker.currentChanged.connect(this.onCurrent, this);
+    // the first notebook becomes current before it is known to be added
+    tracker.widgetAdded.connect(this.onCurrent, this);
+    NotebookActions.executed.connect(this.onExecuted, this);
+    this.poll = new Poll({
+      name: 'nbresume:run',
+      auto: true,
+      factory: () => this.model.refresh(),
+      frequency: { interval: WHILE_BUSY_MS, backoff: true, max: AT_MOST_MS },
+      standby: () => !this.isSeen() || this.model.kernel.status !== 'busy'
+    });
+    this.onCurrent();
+  }
+
+  /** The notebook that is followed. */
+  get panel(): NotebookPanel | null {
+    return this._panel;
+  }
+
+  get isDisposed(): boolean {
+    return this.poll.isDisposed;
+  }
+
+  /** Ask anew: the server about the run, the kernel whether nbresume is loaded. */
+  async refresh(): Promise<void> {
+    await Promise.all([this.model.refresh(), this.askKernel()]);
+  }
+
+  dispose(): void {
+    if (!this.isDisposed) {
+      this.poll.dispose();
+      this.edits.dispose();
+      Signal.clearData(this);
+    }
+  }
+
+  private onCurrent(): void {
+    const panel = this.tracker.currentWidget;
+    if (panel === this._panel) {
+      return;
+    }
+    this.leave();
+    this._panel = panel;
+    this._wasAsked = false;
+    if (panel === null) {
+      void this.model.follow('');
+      return;
+    }
+    panel.sessionContext.statusChanged.connect(this.onStatus, this);
+    panel.sessionContext.kernelChanged.connect(this.onKernel, this);
+    panel.context.fileChanged.connect(this.onSaved, this);
+    panel.context.pathChanged.connect(this.onSaved, this);
+    panel.context.model.contentChanged.connect(this.onContent, this);
+    void panel.context.ready.then(() => this.onSaved());
+    this.onSaved();
+    void this.askKernel();
+  }
+
+  private leave(): void {
+    const panel = this._panel;
+    if (panel === null || panel.isDisposed) {
+      return;
+    }
+    panel.sessionContext.statusChanged.disconnect(this.onStatus, this);
+    panel.sessionContext.kernelChanged.disconnect(this.onKernel, this);
+    panel.context.fileChanged.disconnect(this.onSaved, this);
+    panel.context.pathChanged.disconnect(this.onSaved, this);
+    panel.context.model.contentChanged.disconnect(this.onContent, this);
+  }
+
+  private onSaved(): void {
+    this._saved = this.code();
+    // without the drive: the server knows files by their path alone
+    void this.model.follow(this._panel?.context.localPath ?? '');
+    this.compare();
+  }
+
+  private onContent(): void {
+    // also each character of an output: looked at when it has been quiet
+    void this.edits.invoke();
+  }
+
+  private compare(): void {
+    this.model.setEdited(this.code() !== this._saved);
+  }
+
+  private code(): string {
+    return this._panel === null ? '' : codeOf(textsOf(this._panel));
+  }
+
+  private onExecuted(
+    _: unknown,
+    { notebook }: { notebook: NotebookPanel['content'] }
+  ): void {
+    if (notebook === this._panel?.content) {
+      void this.refresh();
+    }
+  }
+
+  private onKernel(): void {
+    this._wasAsked = false;
+    this.model.setKernel({ status: this.status(), isEnabled: null });
+    void this.refresh();
+  }
+
+  private onStatus(_: ISessionContext, status: string): void {
+    const before = this.model.kernel;
+    // the connection stays the same when the kernel behind it is a new one
+    const isNew = ['restarting', 'autorestarting', 'dead', 'starting'].includes(status);
+    this.model.setKernel({
+      status: this.status(),
+      isEnabled: isNew ? null : before.isEnabled
+    });
+    if (isNew) {
+      this._wasAsked = false;
+      void this.model.refresh();
+    } else if (status === 'idle' && !this._wasAsked) {
+      void this.askKernel();
+    }
+  }
+
+  private status(): ReturnType<typeof statusOf> {
+    return statusOf(this._panel?.sessionContext.session?.kernel ?? null);
+  }
+
+  private async askKernel(): Promise<void> {
+    const panel = this._panel;
+    const kernel = panel?.sessionContext.session?.kernel ?? null;
+    const { isEnabled: known } = this.model.kernel;
+    if (kernel === null || known === true || !this.isSeen() || this._isAsking) {
+      this.model.setKernel({ status: this.status(), isEnabled: known });
+      return;
+    }
+    this._isAsking = true;
+    // the question itself makes the kernel busy and idle: it must not ask for more
+    this._wasAsked = true;
+    try {
+      const found = await isEnabled(kernel);
+      if (panel === this._panel) {
+        this.model.setKernel({ status: this.status(), isEnabled: found });
+      }
+    } catch {
+      // the kernel ended before it answered: its next status says so
+    } finally {
+      this._isAsking = false;
+    }
+  }
+
+  private readonly poll: Poll;
+  private readonly edits = new Debouncer(() => this.compare(), QUIET_MS);
+  private _saved = '';
+  private _panel: NotebookPanel | null = null;
+  private _isAsking = false;
+  private _wasAsked = false;
+}

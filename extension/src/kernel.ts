@@ -1,0 +1,90 @@
+/**
+ * What is asked of a notebook's kernel outside of its cells.
+ *
+ * The rule: nothing enters its history. A kernel that is busy answers when its cell
+ * has ended: no view waits for it.
+ */
+
+import type { Kernel, KernelMessage } from '@jupyterlab/services';
+
+import type { KernelFacts } from './model';
+
+const PROBE = "'nbresume' in get_ipython().extension_manager.loaded";
+
+/** Return a kernel's status in the four words that the sidebar tells apart. */
+export function statusOf(
+  kernel: Kernel.IKernelConnection | null
+): KernelFacts['status'] {
+  switch (kernel?.status) {
+    case undefined:
+      return 'none';
+    case 'idle':
+      return 'idle';
+    case 'dead':
+    case 'terminating':
+      return 'dead';
+    default:
+      return 'busy';
+  }
+}
+
+/** What a command printed, and whether it was done. */
+export interface Said {
+  readonly isDone: boolean;
+  readonly text: string;
+}
+
+/** Type a command where no cell shows it; return what it said. */
+export async function type(
+  kernel: Kernel.IKernelConnection,
+  command: string
+): Promise<Said> {
+  const lines: string[] = [];
+  const future = kernel.requestExecute({
+    code: command,
+    store_history: false,
+    allow_stdin: false
+  });
+  future.onIOPub = message => {
+    // the protocol names the kinds; the types of the library do not narrow by them
+    if (message.header.msg_type === 'stream') {
+      lines.push((message as KernelMessage.IStreamMsg).content.text);
+    }
+  };
+  const { content } = await future.done;
+  if (content.status === 'error') {
+    lines.push(content.evalue);
+  }
+  return { isDone: content.status === 'ok', text: lines.join('').trim() };
+}
+
+/** Return whether nbresume is loaded in a kernel; null if it cannot tell. */
+export async function isEnabled(
+  kernel: Kernel.IKernelConnection
+): Promise<boolean | null> {
+  const future = kernel.requestExecute({
+    code: '',
+    silent: true,
+    store_history: false,
+    allow_stdin: false,
+    user_expressions: { loaded: PROBE }
+  });
+  return told((await future.done).content);
+}
+
+function told(content: KernelMessage.IExecuteReplyMsg['content']): boolean | null {
+  if (content.status !== 'ok') {
+    return null;
+  }
+  // the protocol leaves the shape of an evaluated expression open
+  const found = content.user_expressions.loaded as
+    { readonly data?: { readonly 'text/plain'?: string } } | undefined;
+  switch (found?.data?.['text/plain']) {
+    case 'True':
+      return true;
+    case 'False':
+      return false;
+    default:
+      return null;
+  }
+}

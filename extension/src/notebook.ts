@@ -1,0 +1,78 @@
+/**
+ * What the sidebar does with the notebook that it follows.
+ *
+ * The rule: cells are run as the person would run them, by the notebook's own
+ * actions, and nothing is chosen here.
+ */
+
+import type { ISessionContext, ISessionContextDialogs } from '@jupyterlab/apputils';
+import type { NotebookPanel } from '@jupyterlab/notebook';
+import { NotebookActions } from '@jupyterlab/notebook';
+import type { ITranslator } from '@jupyterlab/translation';
+
+import type { CellText } from './cells';
+import { findLoad, findStep } from './cells';
+import type { StepView } from './runview';
+
+const LOAD = '%load_ext nbresume';
+
+/** Acts on open notebooks. */
+export class NotebookHand {
+  constructor(
+    private readonly dialogs: ISessionContextDialogs | null,
+    private readonly translator: ITranslator
+  ) {}
+
+  /** Select the cell of a step, bring it into view and give it the focus. */
+  async goTo(panel: NotebookPanel, cellId: string, name: string): Promise<boolean> {
+    const place = findStep(textsOf(panel), cellId, name);
+    if (place < 0) {
+      return false;
+    }
+    const notebook = panel.content;
+    notebook.deselectAll();
+    notebook.mode = 'command';
+    notebook.activeCellIndex = place;
+    await notebook.scrollToCell(notebook.widgets[place], 'center');
+    notebook.activate();
+    return true;
+  }
+
+  /** Run the cell with `%load_ext nbresume`; one is put first if there is none. */
+  async enable(panel: NotebookPanel): Promise<boolean> {
+    const notebook = panel.content;
+    const place = findLoad(textsOf(panel));
+    notebook.activeCellIndex = Math.max(place, 0);
+    if (place < 0) {
+      NotebookActions.insertAbove(notebook);
+      notebook.activeCell?.model.sharedModel.setSource(LOAD);
+    }
+    return this.run(panel, notebook.activeCellIndex, notebook.activeCellIndex + 1);
+  }
+
+  /** Run the cells below a step's cell; all cells if there is no such step. */
+  async runBelow(panel: NotebookPanel, step: StepView | null): Promise<boolean> {
+    const place = step === null ? -1 : findStep(textsOf(panel), step.cellId, step.name);
+    return this.run(panel, place + 1);
+  }
+
+  private run(panel: NotebookPanel, first: number, end?: number): Promise<boolean> {
+    const context: ISessionContext = panel.sessionContext;
+    return NotebookActions.runCells(
+      panel.content,
+      panel.content.widgets.slice(first, end),
+      context,
+      this.dialogs ?? undefined,
+      this.translator
+    );
+  }
+}
+
+/** Return the cells of an open notebook as far as steps are concerned. */
+export function textsOf(panel: NotebookPanel): CellText[] {
+  return panel.content.widgets.map(({ model }) => ({
+    id: model.id,
+    isCode: model.type === 'code',
+    source: model.sharedModel.getSource()
+  }));
+}

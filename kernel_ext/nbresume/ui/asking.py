@@ -1,0 +1,115 @@
+"""A notebook that is named by its path → its run, to be looked at without a kernel.
+
+The rule: it opens for reading; nothing is made, claimed or loaded.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbresume.compose import place_of, settings_from_environment
+from nbresume.compose.inspection import Inspection, inspect_run
+from nbresume.compose.stores import OpenStore, open_store, run_id_of
+from nbresume.compose.system import (
+    ProcessLiveness,
+    RandomIds,
+    SavedNotebook,
+    SystemClock,
+)
+from nbresume.errors import KeyMissing, NotCommitted, RefusedError
+from nbresume.model.displays import Shown
+from nbresume.run.history import Event, events
+from nbresume.run.moves import closing_records
+from nbresume.run.ports import World
+from nbresume.run.runs import choose_run
+
+Say = Callable[[str], None]
+"""Tells a person one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The screen of somebody who only reads: no output is recorded or shown."""
+
+    say: Say
+
+    def start(self) -> None:
+        """Record nothing: no cell is run."""
+
+    def stop(self) -> list[Shown]:
+        """Return nothing."""
+        return []
+
+    def show(self, outputs: list[Shown]) -> None:
+        """Show nothing."""
+
+
+class NoInterrupts:
+    """Who commits nothing has nothing to defer."""
+
+    def defer(self) -> Callable[[], None]:
+        """Return what lets interrupts through: they never were held back."""
+        return lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A notebook that was named, with its run."""
+
+    store: OpenStore
+    run: Inspection
+
+
+def world_of(notebook: Path | None, say: Say) -> World:
+    """Return the world of a process that runs no cell."""
+    path = str(notebook.absolute()) if notebook else ""
+    return World(
+        clock=SystemClock(),
+        ids=RandomIds(),
+        liveness=ProcessLiveness(),
+        notebook=SavedNotebook(path, Path(path).name),
+        screen=Reader(say),
+        interrupts=NoInterrupts(),
+    )
+
+
+def ask(notebook: Path, say: Say) -> Asked:
+    """Open the run of a notebook for reading.
+
+    Raises
+    ------
+    NotCommitted
+        There is no store yet.
+    RefusedError
+        There is no such notebook.
+    """
+    if not notebook.exists():
+        raise RefusedError(
+            f"{notebook} was not looked at",
+            because="there is no such file",
+            remedy="Name an existing notebook.",
+        )
+    settings = settings_from_environment()
+    place = place_of(notebook.absolute().parent, settings)
+    try:
+        store = open_store(place, create=False)
+    except KeyMissing as error:
+        raise NotCommitted(
+            f"{notebook} has no run",
+            because=f"there is no store at {place.store}",
+            remedy=f"Type nbresume run {notebook}, or run its cells in Jupyter.",
+        ) from error
+    world = world_of(notebook, say)
+    run_id = choose_run(store.runs(), world, named=run_id_of(settings.run))
+    return Asked(store, inspect_run(store, run_id, world, settings))
+
+
+def history_of(asked: Asked, step: str = "") -> list[Event]:
+    """Return the audit trail of a run, oldest first; of one step if it is named."""
+    journal, store = asked.run.journal, asked.store
+    if asked.run.trusted:
+        links, closings = journal.envelopes(), journal.closing_records()
+    else:
+        links = store.read_run(journal.run_id)
+        closings = closing_records(store.chain(journal.run_id), None)
+    return events(links, closings=closings, step=step)

@@ -1,0 +1,19 @@
+"""The face inside a Jupyter server: what is stored, with no kernel or a busy one.
+
+The rule: it reads. Kernels never import it, and it never loads a stored value.
+"""
+
+from typing import Any
+
+from nbresume.ui.server.handlers import routes
+
+
+def _jupyter_server_extension_points() -> list[dict[str, str]]:
+    """Return what the server looks for in an extension's module."""
+    return [{"module": "nbresume.ui.server"}]
+
+
+def _load_jupyter_server_extension(server_app: Any) -> None:
+    """Add the routes to a server that starts."""
+    web_app = server_app.web_app
+    web_app.add_handlers(".*$", routes(web_app.settings["base_url"]))

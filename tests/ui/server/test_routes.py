@@ -1,0 +1,147 @@
+"""The routes say what the command says, whatever the kernel does."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+from real_kernel import LOAD, Kernel, hashes, save
+
+from nbresume.run.view import RunView
+
+pytestmark = pytest.mark.kernel
+
+A = "%%step a\nx = [1, 2]"
+SLOW = "%%step b\nimport time\ntime.sleep(60)"
+MAIL = "%%step c --effects\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
+
+
+@pytest.fixture
+def folder(server):
+    """Return an empty folder below the server's root."""
+    made = server.root / f"f{time.monotonic_ns()}"
+    made.mkdir()
+    return made
+
+
+def path_of(folder, name="nb.ipynb"):
+    """Return a notebook's path as the server's clients write it."""
+    return f"{folder.name}/{name}"
+
+
+def states(answer):
+    """Return step → state of an answer, which has to be a RunView."""
+    view = RunView.from_json(answer.body)
+    return {step.name: str(step.state) for step in view.steps}
+
+
+def printed(command, notebook):
+    """Return what the command line prints as JSON."""
+    done = subprocess.run(
+        [sys.executable, "-m", "nbresume", command, str(notebook), "--json"],
+        capture_output=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def without_age(view):
+    """Return a view without the one number that grows while nothing happens."""
+    return view | {"metrics": view["metrics"] | {"resume_age_s": None}}
+
+
+def test_the_run_is_that_of_the_command(server, folder):
+    """With no kernel, the route gives what `nbresume status --json` prints."""
+    save(folder / "nb.ipynb", LOAD, A, MAIL)
+    with Kernel(folder, "nb.ipynb") as kernel:
+        kernel.ok(LOAD, "c0")
+        kernel.ok(A, "c1")
+        kernel.send(MAIL, "c2")
+        kernel.process.wait()
+    before = hashes(folder / ".nbresume")
+
+    answer = server.get("nbresume/run", path=path_of(folder))
+    trail = server.get("nbresume/history", path=path_of(folder))
+
+    assert answer.status == 200
+    assert without_age(answer.json) == without_age(
+        printed("status", folder / "nb.ipynb")
+    )
+    assert states(answer) == {"a": "COMMITTED", "c": "AMBIGUOUS"}
+    assert trail.json == printed("history", folder / "nb.ipynb")
+    assert hashes(folder / ".nbresume") == before
+
+
+def test_a_busy_kernel_is_not_asked(server, folder):
+    """While a step runs, the route answers at once, from the store."""
+    save(folder / "nb.ipynb", LOAD, A, SLOW)
+    with Kernel(folder, "nb.ipynb") as kernel:
+        kernel.ok(LOAD, "c0")
+        kernel.ok(A, "c1")
+        kernel.send(SLOW, "c2")
+        end = time.monotonic() + 30
+        while (found := states(server.get("nbresume/run", path=path_of(folder)))) != {
+            "a": "COMMITTED",
+            "b": "RUNNING",
+        }:
+            assert time.monotonic() < end, found
+            time.sleep(0.1)
+        kernel.process.kill()
+
+
+def test_a_notebook_without_a_store_has_no_run(server, folder):
+    """Nothing was run yet: that is an answer, not an error; nothing is made."""
+    save(folder / "nb.ipynb", LOAD, A)
+
+    answer = server.get("nbresume/run", path=path_of(folder))
+
+    assert (answer.status, answer.body) == (204, b"")
+    assert [p.name for p in folder.iterdir()] == ["nb.ipynb"]
+
+
+def test_a_bad_store_is_refused_with_what_to_do(server, folder):
+    """A store of a later release: what, why, what to do; and no change."""
+    save(folder / "nb.ipynb", LOAD, A)
+    (folder / ".nbresume").mkdir()
+    (folder / ".nbresume" / "store.json").write_text('{"format": 99}')
+
+    answer = server.get("nbresume/run", path=path_of(folder))
+
+    assert answer.status == 409
+    assert set(answer.json) == {"kind", "message", "because", "remedy"}
+    assert answer.json["remedy"]
+
+
+def test_a_stranger_is_refused(server, folder):
+    """Without the token nothing is told, of no route."""
+    save(folder / "nb.ipynb", LOAD, A)
+    path = path_of(folder)
+
+    assert server.get("nbresume/run", as_stranger=True, path=path).status == 403
+    assert server.get("nbresume/history", as_stranger=True, path=path).status == 403
+
+
+@pytest.mark.parametrize("way", ["up", "absolute", "link", "hidden", "missing"])
+def test_paths_stay_in_the_root(server, folder, tmp_path, way):
+    """What the server does not show is not looked at, however it is named."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    save(outside / "nb.ipynb", LOAD, A)
+    (folder / "link").symlink_to(outside)
+    (folder / ".hidden").mkdir()
+    shutil.copy(outside / "nb.ipynb", folder / ".hidden" / "nb.ipynb")
+    up = "../" * len(server.root.parts)
+    path = {
+        "up": f"{up}{outside}/nb.ipynb",
+        "absolute": f"{outside}/nb.ipynb",
+        "link": f"{folder.name}/link/nb.ipynb",
+        "hidden": f"{folder.name}/.hidden/nb.ipynb",
+        "missing": f"{folder.name}/none.ipynb",
+    }[way]
+
+    answer = server.get("nbresume/run", path=path)
+
+    assert answer.status == 404
+    assert answer.json["because"] == "the server shows no such file"

@@ -1,0 +1,78 @@
+"""The JupyterLab extension says what the package says."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from nbresume import __version__
+from nbresume.model.states import State
+from nbresume.plan.planner import Verdict
+from nbresume.run.view import SCHEMA
+from nbresume.ui.server import _jupyter_server_extension_points
+from nbresume.ui.text import WORDS
+
+EXTENSION = Path(__file__).resolve().parents[3] / "extension"
+LINES = 300
+
+
+def source(name):
+    """Return a source file of the extension."""
+    return (EXTENSION / "src" / name).read_text(encoding="utf-8")
+
+
+def test_the_version_is_the_same():
+    """One release has one version."""
+    package = json.loads((EXTENSION / "package.json").read_text())
+
+    assert package["version"] == __version__
+
+
+def test_states_and_plans_are_the_same():
+    """The parser knows each state and plan, and no other."""
+    text = source("runview.ts")
+    lists = {
+        name: re.findall(r"'(\w+)'", body)
+        for name, body in re.findall(
+            r"const (\w+) = \[(.*?)\] as const", text, re.DOTALL
+        )
+    }
+
+    assert lists["STATES"] == [state.value for state in State]
+    assert lists["PLANS"] == [verdict.value for verdict in Verdict]
+    assert f"export const SCHEMA = {SCHEMA};" in text
+
+
+@pytest.mark.parametrize("state", State)
+def test_the_word_for_a_state_is_the_same(state):
+    """The sidebar, the table and the panel call it by one word."""
+    word = re.escape(WORDS[state])
+
+    assert re.search(
+        rf"case '{state}':\s+return trans\.__\('{word}'\)", source("words.ts")
+    )
+
+
+def test_the_server_is_told_of_its_part():
+    """The file that the wheel installs names the module that has the routes."""
+    text = (EXTENSION / "server-config" / "nbresume.json").read_text()
+    enabled = json.loads(text)["ServerApp"]["jpserver_extensions"]
+
+    assert enabled == {
+        point["module"]: True for point in _jupyter_server_extension_points()
+    }
+
+
+def test_the_lock_file_names_no_registry():
+    """Where packages are fetched from is a setting of the machine."""
+    assert "://" not in (EXTENSION / "yarn.lock").read_text()
+
+
+def test_files_are_small():
+    """A file of the extension that grows is split, and it is in the architecture."""
+    files = [p for p in (EXTENSION / "src").iterdir() if p.is_file()]
+    told = (EXTENSION.parent / "ARCHITECTURE.md").read_text()
+
+    assert [p.name for p in files if len(p.read_text().splitlines()) > LINES] == []
+    assert [p.name for p in files if f"`{p.name}`" not in told] == []
