@@ -177,6 +177,7 @@ class _Walk:
             return None
         self.seen.add_all(found.seen)
         self.visits += found.visits
+        self.aside += found.aside
         tag = join(b"table", map(short, found.pieces))
         kids = [self._ref(kid, depth + 1, 0) for kid in (*found.kinds, *found.others)]
         tokens = [kid for kid in kids if isinstance(kid, bytes)]
@@ -308,7 +309,7 @@ class _Walk:
         attributes = held_dict(value)
         if attributes is not None:
             self.seen.add(attributes)
-            self.visits.append(id(attributes))
+            self.aside.append(id(attributes))
 
 
 def _box_token(value: Any, kind: type, kinds: set[type]) -> bytes:

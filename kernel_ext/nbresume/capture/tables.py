@@ -86,6 +86,8 @@ class Table:
     seen: list[Sequence[Any]] = field(default_factory=list)
     """Objects whose identity can be seen."""
     visits: list[int] = field(default_factory=list)
+    aside: list[int] = field(default_factory=list)
+    """Attributes that something else holds too."""
 
 
 @dataclass(slots=True)
@@ -230,7 +232,7 @@ class _Levels:
             once = [*dict(zip(map(id, group), group, strict=True)).values()]
             held = [own for own in map(held_dict, once) if own is not None]
             self.made.seen.append(held)
-            self.made.visits += map(id, held)
+            self.made.aside += map(id, held)
             found = [*map(vars, group)]
         return found
 

@@ -12,6 +12,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from nbresume.capture.canonical import look
+from nbresume.capture.looks import is_swapped
 
 FIGURE = """
 import gc
@@ -97,3 +98,16 @@ def test_a_cache_that_cannot_be_compared_does_not_matter():
     before = look(table, {}).digest
     assert table.lock is not None
     assert look(table, {}).digest == before
+
+
+def test_who_else_holds_the_attributes_is_no_change():
+    """The dict is a place of the pickle then, but the value stands as it stood."""
+    table = Table()
+    table.name = "a"
+    before = look(table, {})
+    attributes = vars(table)
+    now = look(table, {})
+    assert id(attributes) in now.places
+    assert now.reach[id(attributes)] is attributes
+    assert (now.digest, now.visits) == (before.digest, before.visits)
+    assert not is_swapped(before, now, [{id(attributes): attributes}])

@@ -401,7 +401,7 @@ def test_attributes_that_something_else_holds_are_seen():
     found = look(rows, {})
 
     assert {id(one) for one in held} <= found.reach.keys()
-    assert {id(one) for one in held} <= set(found.visits)
+    assert {id(one) for one in held} <= set(found.places)
     attributes = {id(vars(row)) for row in rows} & found.reach.keys()
     assert attributes == {id(one) for one in held}
 
