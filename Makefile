@@ -52,7 +52,7 @@ setup: .make/venv .make/newest
 demo: .make/venv
 	$(BIN)/python notebooks/demo/demo.py
 
-# real kernels of the newest Python: the position scenarios here, the rest in `long`
+# real kernels of the newest Python: the position scenarios here, more in `long`
 test: setup
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m "not long"
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long and not kernel"
@@ -67,7 +67,7 @@ check: .make/venv
 
 long: setup
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
-	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "kernel and not long"
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "kernel and not long" --ignore tests/crash --ignore tests/corpus
 	$(BIN)/python notebooks/demo/soak.py 6 --seed 20261129 --sample 0.05
 	$(BIN)/python tests/crash/long_soak.py --minutes 3 --seed 20261129
 

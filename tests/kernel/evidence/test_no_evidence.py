@@ -5,7 +5,7 @@ import json
 import pytest
 from real_kernel import LOAD, Kernel, plant, save
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.long]
 
 STARTS = """
 import os, socket, subprocess
