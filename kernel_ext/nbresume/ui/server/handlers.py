@@ -5,6 +5,7 @@ root, asks as the command line asks, and sends what it was given, or the refusal
 """
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,20 +20,22 @@ from nbresume.errors import NbresumeError, NotCommitted, RefusedError
 from nbresume.ui import text
 from nbresume.ui.asking import Asked, ask, history_of
 
+Told = Callable[[Asked], str]
+"""What one route says about a notebook, as JSON."""
 NO_RUN = 204
 NO_NOTEBOOK = 404
 REFUSED = 409
 
 
-class _OfNotebook(APIHandler):
+class NotebookHandler(APIHandler):
     """Answers about the notebook that the query's ``path`` names."""
 
     auth_resource: ClassVar[str] = "contents"
     """Who may read the notebook may read its run."""
 
-    def told(self, asked: Asked) -> str:
-        """Return the answer as JSON; runs on a thread of its own."""
-        raise NotImplementedError
+    def initialize(self, told: Told) -> None:
+        """Take what this route answers; it runs on a thread of its own."""
+        self._told = told
 
     @web.authenticated
     @authorized
@@ -55,7 +58,7 @@ class _OfNotebook(APIHandler):
             self.finish(answer)
 
     def _ask(self, notebook: Path) -> str:
-        return self.told(ask(notebook, _nobody_listens))
+        return self._told(ask(notebook, _nobody_listens))
 
     async def _find(self) -> Path:
         """Return where the notebook lies.
@@ -91,27 +94,22 @@ class _OfNotebook(APIHandler):
         self.finish(msgspec.json.encode(told))
 
 
-class RunHandler(_OfNotebook):
-    """``GET nbresume/run?path=``: the RunView of ``nbresume status --json``."""
-
-    def told(self, asked: Asked) -> str:
-        """Return the RunView."""
-        return asked.run.view().to_json().decode()
+def run_view(asked: Asked) -> str:
+    """Return the RunView, as ``nbresume status --json`` prints it."""
+    return asked.run.view().to_json().decode()
 
 
-class HistoryHandler(_OfNotebook):
-    """``GET nbresume/history?path=``: the list of ``nbresume history --json``."""
-
-    def told(self, asked: Asked) -> str:
-        """Return the events, oldest first."""
-        return text.events_json(history_of(asked))
+def audit_trail(asked: Asked) -> str:
+    """Return the events, oldest first, as ``nbresume history --json`` prints them."""
+    return text.events_json(history_of(asked))
 
 
-def routes(base_url: str) -> list[tuple[str, type[APIHandler]]]:
+def routes(base_url: str) -> list[tuple[str, type[APIHandler], dict[str, Told]]]:
     """Return the routes below a server's base URL."""
+    answers = {"run": run_view, "history": audit_trail}
     return [
-        (url_path_join(base_url, "nbresume", "run"), RunHandler),
-        (url_path_join(base_url, "nbresume", "history"), HistoryHandler),
+        (url_path_join(base_url, "nbresume", name), NotebookHandler, {"told": told})
+        for name, told in answers.items()
     ]
 
 
