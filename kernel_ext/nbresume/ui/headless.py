@@ -5,13 +5,15 @@ it again resumes. Outputs are written after every cell, whole or not at all.
 """
 
 import ast
+import atexit
 import keyword
 import os
 import tempfile
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import nbformat
 from jupyter_client.kernelspec import NoSuchKernel
@@ -35,6 +37,8 @@ _reads: Callable[..., Any] = nbformat.reads
 _writes: Callable[..., str] = nbformat.writes
 _new_code_cell: Callable[..., Any] = nbformat.v4.new_code_cell
 
+_LAST_WORDS = 12
+"""Lines that are shown of what a kernel wrote that did not start."""
 _PARAMETERS_ID = "nbresume-parameters"
 PARAMETERS = "parameters"
 """Tag of the cell behind which given parameters are set."""
@@ -70,7 +74,12 @@ def run_notebook(order: Order) -> Ended:
     """
     notebook = _read(order)
     _check(order)
-    runner = _Runner(order, notebook)
+    # not the terminal's: a kernel that is told to end complains about its own sockets
+    with tempfile.TemporaryFile("w+", errors="replace") as heard:
+        return _run(order, _Runner(order, notebook, heard))
+
+
+def _run(order: Order, runner: "_Runner") -> Ended:
     try:
         runner.run()
     except CellExecutionError as error:
@@ -82,6 +91,16 @@ def run_notebook(order: Order) -> Ended:
         if not isinstance(error.__context__, DeadKernelError):
             raise
         return _died(runner.cell_name)
+    except RuntimeError as error:
+        # what jupyter_client raises about a kernel that never answered
+        if runner.cell_name:
+            raise
+        raise RefusedError(
+            f"{order.notebook} was not run",
+            because=f"its kernel did not start ({error})",
+            remedy="Start it in Jupyter, or type nbresume run --kernel NAME."
+            + runner.last_words(),
+        ) from error
     except NoSuchKernel as error:
         raise RefusedError(
             f"{order.notebook} was not run",
@@ -94,8 +113,8 @@ def run_notebook(order: Order) -> Ended:
 def _died(cell_name: str) -> Ended:
     return Ended(
         EXIT_FAILED,
-        f"the kernel died in {cell_name}. Run the command again: it goes on from the "
-        "last committed step.",
+        f"the kernel died in {cell_name or 'no cell'}. Run the command again: it goes "
+        "on from the last committed step.",
     )
 
 
@@ -179,12 +198,14 @@ def _literal(text: str) -> Any:
 class _Runner:
     """One execution of one notebook, with its progress bar."""
 
-    def __init__(self, order: Order, notebook: Any) -> None:
+    def __init__(self, order: Order, notebook: Any, heard: TextIO) -> None:
         self._order = order
         self._notebook = notebook
+        self._heard = heard
         self._code = [c for c in notebook.cells if c.cell_type == "code"]
         self._bar: Any = None
-        self.cell_name = "no cell"
+        self.cell_name = ""
+        """The cell that runs or ran last; empty before the first."""
 
     def run(self) -> None:
         client = NotebookClient(
@@ -198,7 +219,17 @@ class _Runner:
             on_cell_executed=self._on_done,
         )
         with tqdm(total=len(self._code), unit="cell") as self._bar:
-            client.execute(env=self._environment())
+            try:
+                client.execute(env=self._environment(), stderr=self._heard)
+            finally:
+                # it forgets this itself, except when the kernel did not start
+                atexit.unregister(client._cleanup_kernel)  # noqa: SLF001
+
+    def last_words(self) -> str:
+        """Return the end of what the kernel wrote past Jupyter; empty if nothing."""
+        self._heard.seek(0)
+        lines = deque(self._heard, _LAST_WORDS)
+        return "\nIts last words:\n" + "".join(lines).rstrip() if lines else ""
 
     def _kernel(self) -> str:
         spec = self._notebook.metadata.get("kernelspec", {})

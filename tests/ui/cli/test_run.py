@@ -163,6 +163,28 @@ def test_a_kernel_that_dies_is_one_and_resumes(in_child, notebook):
     assert ledger(notebook) == ["a", "b", "c", "c"]
 
 
+def test_a_kernel_that_does_not_start_is_refused(in_child, notebook, tmp_path):
+    """A kernel that ends before it answers is 2, with what it said."""
+    spec = tmp_path / "data" / "kernels" / "broken"
+    spec.mkdir(parents=True)
+    argv = [sys.executable, "-c", "raise SystemExit('no such library')"]
+    described = {"argv": argv, "display_name": "broken", "language": "python"}
+    (spec / "kernel.json").write_text(json.dumps(described))
+
+    done = in_child(
+        "run",
+        notebook,
+        "--kernel",
+        "broken",
+        env={"JUPYTER_PATH": str(tmp_path / "data")},
+    )
+
+    assert done.code == 2, done.said
+    assert "its kernel did not start" in done.err
+    assert "no such library" in done.err
+    assert ledger(notebook) == []
+
+
 @pytest.mark.long
 def test_a_kernel_that_keeps_dying_is_stopped(in_child, notebook):
     """A step that kills its kernel is rerun three times unattended, then refused."""
