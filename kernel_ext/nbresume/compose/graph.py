@@ -9,7 +9,7 @@ from typing import Any
 
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
-from nbresume.compose.inspection import order_of
+from nbresume.compose.inspection import SavedOrder
 from nbresume.compose.stores import (
     OpenStore,
     Place,
@@ -30,7 +30,6 @@ from nbresume.run.journal import Journal
 from nbresume.run.parts import Parts
 from nbresume.run.plain import PlainCells
 from nbresume.run.ports import World
-from nbresume.run.position import Order
 from nbresume.run.process import ProcessStates
 from nbresume.run.publishing import Publisher
 from nbresume.run.recovery import Recovery
@@ -52,20 +51,19 @@ class Session:
     trials: Trials
     store: OpenStore
     settings: Settings
+    order: SavedOrder
+    """Returns notebook order as it is known now."""
 
     @property
     def journal(self) -> Journal:
         """The run's chain and state."""
         return self.parts.journal
 
-    def order(self) -> Order:
-        """Return notebook order as it is known now."""
-        return order_of(self.parts.world, self.parts.journal)
-
     def become(self, other: "Session") -> None:
         """Go on as another session: the next run of the same notebook."""
         self.stepper, self.parts, self.plain = other.stepper, other.parts, other.plain
         self.audit, self.trials = other.audit, other.trials
+        self.order = other.order
 
 
 def open_session(
@@ -111,7 +109,8 @@ def _join(
         holds_body=lambda attempt: bool(steppers) and steppers[0].holds_body(attempt),
     )
     parts = _parts(live, world, journal, settings, recovery)
-    steppers.append(Stepper(parts, order=lambda: order_of(world, journal)))
+    order = SavedOrder(world, journal)
+    steppers.append(Stepper(parts, order=order))
     parts.claims.after_claim(lambda: _after_claim(store, parts))
     launch = TrialProcess(store.place.store, store.place.data, journal.run_id)
     return Session(
@@ -122,6 +121,7 @@ def _join(
         Trials(live, journal, launch, clock=world.clock),
         store,
         settings,
+        order,
     )
 
 

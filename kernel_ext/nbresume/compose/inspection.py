@@ -22,11 +22,26 @@ from nbresume.run.viewing import view_run
 from nbresume.settings import Settings
 
 
-def order_of(world: World, journal: Journal) -> Order:
-    """Return notebook order: the saved file's, else that of first intents."""
-    cells = world.notebook.cells()
-    if cells is not None:
-        return Order.of(cells, "the saved notebook")
+class SavedOrder:
+    """Notebook order as it is known now; made anew only when the cells are others."""
+
+    def __init__(self, world: World, journal: Journal) -> None:
+        self._world = world
+        self._journal = journal
+        self._known: tuple[tuple[Cell, ...], Order] | None = None
+
+    def __call__(self) -> Order:
+        """Return notebook order: the saved file's, else that of first intents."""
+        cells = self._world.notebook.cells()
+        if cells is None:
+            return _by_first_intents(self._journal)
+        now = tuple(cells)
+        if self._known is None or self._known[0] != now:
+            self._known = (now, Order.of(cells, "the saved notebook"))
+        return self._known[1]
+
+
+def _by_first_intents(journal: Journal) -> Order:
     histories = sorted(
         journal.state.steps.values(), key=lambda history: history.first_revision
     )
@@ -71,7 +86,7 @@ class Inspection:
 
     def order(self) -> Order:
         """Return notebook order as it is known now."""
-        return order_of(self.world, self.journal)
+        return SavedOrder(self.world, self.journal)()
 
     def view(self) -> RunView:
         """Return the run as people see it."""

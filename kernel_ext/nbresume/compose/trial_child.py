@@ -25,7 +25,7 @@ from nbresume.compose.system import (
 )
 from nbresume.errors import NbresumeError
 from nbresume.model.displays import Shown
-from nbresume.model.folded import StepHistory
+from nbresume.model.histories import StepHistory
 from nbresume.run.ports import World
 from nbresume.settings import Settings
 

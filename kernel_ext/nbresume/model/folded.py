@@ -4,13 +4,14 @@ The rule: `RunState.apply` is the only place where a record gets its meaning.
 """
 
 from datetime import datetime
+from functools import cached_property
 
 import msgspec
 
 from nbresume.model import effects
 from nbresume.model.commits import committed_by_evidence, trim
-from nbresume.model.effects import EffectHistory
-from nbresume.model.evidence import held_against
+from nbresume.model.histories import Attempt, Commit, StepHistory
+from nbresume.model.index import RunIndex
 from nbresume.model.records import (
     Claim,
     Committed,
@@ -25,111 +26,9 @@ from nbresume.model.records import (
     Resolution,
     RunRecord,
 )
-from nbresume.model.states import Claimant, Facts, Outcome
+from nbresume.model.states import Outcome
 from nbresume.model.usage import used
-from nbresume.model.values import Ambient, How, ManifestRef, Sighting, Usage
-from nbresume.settings import Undeclared
-
-
-class _Folded(msgspec.Struct, forbid_unknown_fields=True):
-    """A part of the folded state: a fold with other fields is of another format."""
-
-
-class Attempt(_Folded, kw_only=True):
-    """The newest attempt of a step."""
-
-    revision: int
-    epoch: int
-    at: datetime
-    intent: Intent
-    by: str = ""
-    """The kernel that ran it, in words: another one may hold the claim by now."""
-    outcome: Outcome = Outcome.OPEN
-    failed: Failed | None = None
-    resolution: Resolution | None = None
-    seen: list[Sighting] = []
-    """By its outcome; without one, by the note in the store."""
-
-    def doubt(self, undeclared: Undeclared = Undeclared.EVIDENCE) -> str:
-        """Return why the attempt is in doubt if its outcome is unknown, or ''."""
-        if self.intent.options.effects:
-            return "it declared --effects"
-        return held_against(self.intent.options, self.seen, undeclared)
-
-
-class Commit(_Folded, kw_only=True):
-    """One commit of a step."""
-
-    revision: int
-    at: datetime
-    record: Committed
-    by_evidence: Resolution | None = None
-    """It was settled by a person's evidence: no values are kept."""
-
-
-class StepHistory(_Folded, kw_only=True):
-    """What the records say about one step."""
-
-    name: str
-    first_revision: int
-    """Of its first intent: the order of steps when no notebook tells it."""
-    attempts: int = 0
-    attempt: Attempt | None = None
-    commits: dict[int, Commit] = {}
-    """The newest ones whole, by revision."""
-    current: int = -1
-    """Revision of the commit that counts; -1 if none."""
-    keys: dict[str, int] = {}
-    """Key → revision of the newest commit with it."""
-    commit_number: int = 0
-    rerun: Resolution | None = None
-    """A person asked for it to run again."""
-    effects: dict[str, EffectHistory] = {}
-    """Key → what is known of that effect, over all attempts."""
-
-    def commit(self) -> Commit | None:
-        """Return the commit that counts, if there is one."""
-        return self.commits.get(self.current)
-
-    def doubt(
-        self,
-        now: datetime | None = None,
-        *,
-        undeclared: Undeclared = Undeclared.EVIDENCE,
-    ) -> str:
-        """Return why the newest attempt is in doubt if its outcome is unknown, or ''.
-
-        Parameters
-        ----------
-        now
-            The time, for keys that a remote forgets; None if the clock is behind
-            what the chain has recorded.
-        undeclared
-            The policy for steps that declare nothing.
-        """
-        keys = effects.doubtful_keys(self.effects, now)
-        if keys:
-            return f"the outcome of its {effects.spoken_keys(keys)} is unknown"
-        return self.attempt.doubt(undeclared) if self.attempt else ""
-
-    def facts(
-        self,
-        claimant: Claimant,
-        now: datetime | None = None,
-        *,
-        undeclared: Undeclared = Undeclared.EVIDENCE,
-    ) -> Facts:
-        """Return what the state of the newest attempt depends on."""
-        attempt = self.attempt
-        if attempt is None:
-            outcome = Outcome.COMMITTED if self.current >= 0 else Outcome.NONE
-            return Facts(outcome, claimant)
-        resolution = attempt.resolution.how if attempt.resolution else None
-        # an open effect is in doubt also when a traceback tells how the body ended
-        in_doubt = bool(effects.doubtful_keys(self.effects, now)) or (
-            attempt.outcome is Outcome.OPEN and bool(attempt.doubt(undeclared))
-        )
-        return Facts(attempt.outcome, claimant, in_doubt, resolution)
+from nbresume.model.values import Ambient, How, ManifestRef, Usage
 
 
 class StoredAmbient(
@@ -141,7 +40,7 @@ class StoredAmbient(
     manifest: ManifestRef
 
 
-class RunState(_Folded, kw_only=True):
+class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=True):
     """A run's chain, folded up to and including `revision`."""
 
     revision: int = -1
@@ -166,6 +65,11 @@ class RunState(_Folded, kw_only=True):
     quarantined: list[int] = []
     moved_to: str = ""
     """Chain in which the run goes on: to this one nothing is appended any more."""
+
+    @cached_property
+    def index(self) -> RunIndex:
+        """Tables over the steps, made when first asked for; no part of a fold."""
+        return RunIndex(self.steps)
 
     def trusted_time(self, now: datetime) -> datetime | None:
         """Return the time; None if the clock is behind what is recorded."""
@@ -194,8 +98,19 @@ class RunState(_Folded, kw_only=True):
         match record:
             case Claim() | Quarantined() | Migration():
                 self._stand(record, epoch, at)
-            case _:
+            case _ if isinstance(record, OfStep):
                 self._apply_to_step(record, revision, epoch, at)
+                self._note(record.step)
+
+    def recall(self, step: str, commit: Commit) -> None:
+        """Put a commit that counts again back where it was trimmed."""
+        self.steps[step].commits[commit.revision] = commit
+        self._note(step)
+
+    def _note(self, step: str) -> None:
+        # a run that is only read never asks, and pays nothing
+        if "index" in vars(self):
+            self.index.note(step)
 
     def _apply_to_step(
         self,
@@ -333,6 +248,7 @@ class RunState(_Folded, kw_only=True):
             if history is not None:
                 history.name = record.step
                 self.steps[record.step] = history
+                self._note(record.renamed_from)
         history = self.steps.get(record.step)
         if history is not None:
             history.current = record.commit

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from nbresume.errors import ConflictError, TakenRun
-from nbresume.model.folded import Attempt
+from nbresume.model.histories import Attempt
 from nbresume.model.records import Claim
 from nbresume.model.states import Claimant, Outcome
 from nbresume.run.definition import definition_digest, differences

@@ -6,7 +6,8 @@ The rule: facts only, and of outside calls never more than a sighting holds.
 from nbresume.errors import AmbiguousStep, RefusedError, TakenRun
 from nbresume.model.effects import open_keys, spoken_keys
 from nbresume.model.evidence import words
-from nbresume.model.folded import Attempt, RunState, StepHistory
+from nbresume.model.folded import RunState
+from nbresume.model.histories import Attempt, StepHistory
 from nbresume.model.states import Outcome, State
 from nbresume.model.values import How
 from nbresume.plan.planner import spoken

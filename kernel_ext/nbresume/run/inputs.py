@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from nbresume.capture.live import CellText, Entry, Live, Made
 from nbresume.capture.touched import is_users
 from nbresume.errors import NotCommitted, OutOfPosition
-from nbresume.model.folded import Commit, RunState
+from nbresume.model.folded import RunState
+from nbresume.model.histories import Commit
 from nbresume.model.records import Committed, Intent
 from nbresume.plan.key import Cues
 from nbresume.plan.names import Names, names_in_strings
@@ -295,21 +296,10 @@ class Inputs:
     def _aliases(
         standing: Standing, inputs: Iterable[str]
     ) -> dict[str, tuple[str, ...]]:
-        """Return for each input the other names above that share data with it.
-
-        From the commits, never from the live heap, so it is equal in every kernel.
-        """
-        data: dict[str, frozenset[str]] = {}
-        for _, commit in standing.positions.commits_above(standing.n):
-            for name, output in commit.record.outputs.items():
-                data.setdefault(name, frozenset(output.data))
-        found = {}
-        for name in inputs:
-            mine = data.get(name, frozenset())
-            shared = sorted(o for o, d in data.items() if o != name and d & mine)
-            if shared:
-                found[name] = tuple(shared)
-        return found
+        """Return for each input the other names above that share data with it."""
+        positions, n = standing.positions, standing.n
+        shared = {name: tuple(positions.sharing(name, n)) for name in inputs}
+        return {name: others for name, others in shared.items() if others}
 
 
 def _read_names(standing: Standing) -> set[str]:

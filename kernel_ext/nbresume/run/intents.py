@@ -142,9 +142,7 @@ class Intents:
             # a step that was renamed is the same work
             return former.intent.idempotency_key
         key = idempotency_key(self._journal.run_id, standing.step)
-        others = self._journal.state.steps.values()
-        taken = {h.attempt.intent.idempotency_key for h in others if h.attempt}
-        while key in taken:
+        while self._journal.state.index.has_key(key):
             # a renamed step has kept the key of the name that this one has now
             key = idempotency_key(key, standing.step)
         return key

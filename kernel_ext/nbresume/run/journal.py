@@ -171,7 +171,7 @@ class Journal(JournalReader):
     def _check_attempt(self, attempt: str, before: int) -> None:
         if not attempt:
             return
-        for history in self.state.steps.values():
+        for history in self.state.index.unsettled():
             newest = history.attempt
             if newest is None or newest.intent.attempt != attempt:
                 continue

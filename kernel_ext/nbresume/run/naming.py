@@ -6,7 +6,8 @@ along, and work that acted on the outside is never taken for something else.
 
 from nbresume.errors import DuplicateName, LockedStep
 from nbresume.model.effects import spoken_keys
-from nbresume.model.folded import Commit, RunState, StepHistory
+from nbresume.model.folded import RunState
+from nbresume.model.histories import Commit, StepHistory
 from nbresume.model.records import Committed
 from nbresume.run.standing import Standing
 
@@ -20,11 +21,7 @@ def refuse_twin(standing: Standing, state: RunState) -> None:
         The name belongs to the other cell.
     """
     mine, step = standing.cell[0], standing.step.lower()
-    twins = [
-        cell.cell_id
-        for cell in standing.order.cells
-        if cell.step and cell.step.lower() == step and cell.cell_id != mine
-    ]
+    twins = [cell for cell in standing.order.spelled(step) if cell != mine]
     owner = _owner(step, state)
     first = all(standing.order.cell_place(twin) > standing.n for twin in twins)
     if owner in twins or (twins and not owner and not first):
@@ -38,8 +35,7 @@ def refuse_twin(standing: Standing, state: RunState) -> None:
 
 def _owner(lowered: str, state: RunState) -> str:
     """Return the cell that ran under this name last, whatever its case."""
-    found = state.steps.items()
-    history = next((h for s, h in found if s.lower() == lowered), None)
+    history = next(iter(state.index.spelled(lowered)), None)
     return history.attempt.intent.cell_id if history and history.attempt else ""
 
 
@@ -47,10 +43,10 @@ def former_commit(standing: Standing, state: RunState) -> Commit | None:
     """Return the commit of the same cell under a name that no cell carries now."""
     if standing.history is not None:
         return None
-    carried = {cell.step for cell in standing.order.cells if cell.step}
-    for step, history in state.steps.items():
+    for history in state.index.of_cell(standing.cell[0]):
         commit = history.commit()
-        if commit is None or step in carried - {standing.step}:
+        is_carried = standing.order.step_place(history.name) >= 0
+        if commit is None or (is_carried and history.name != standing.step):
             continue
         if commit.record.cell_id == standing.cell[0]:
             return commit

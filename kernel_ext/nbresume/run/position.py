@@ -5,14 +5,16 @@ time. Each line is there because a case went silently wrong without it; the test
 name the case. A place is the index of a cell in notebook order.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from nbresume.model.folded import Commit, RunState
+from nbresume.model.folded import RunState
+from nbresume.model.histories import Commit
 from nbresume.model.records import Committed, Intent
-from nbresume.model.values import Ambient
+from nbresume.model.values import Ambient, Output
 from nbresume.plan.notebook import Cell
 
 NOWHERE: Final = -1
@@ -179,6 +181,8 @@ class Order:
     place_of_cell: Mapping[str, int]
     place_of_step: Mapping[str, int]
     text_of_cell: Mapping[str, str]
+    cells_of_name: Mapping[str, tuple[str, ...]]
+    """Step name in lower case → the cells that carry it."""
     knows_plain: bool
     """False: only steps are known, plain cells stand nowhere."""
 
@@ -186,15 +190,18 @@ class Order:
     def of(cls, cells: list[Cell], source: str, *, knows_plain: bool = True) -> "Order":
         """Return the order of these cells."""
         steps: dict[str, int] = {}
+        carriers = defaultdict[str, list[str]](list)
         for place, cell in enumerate(cells):
             if cell.step:
                 steps.setdefault(cell.step, place)
+                carriers[cell.step.lower()].append(cell.cell_id)
         return cls(
             cells=tuple(cells),
             source=source,
             place_of_cell={c.cell_id: i for i, c in enumerate(cells) if c.cell_id},
             place_of_step=steps,
             text_of_cell={c.cell_id: c.text_digest for c in cells if c.cell_id},
+            cells_of_name={name: tuple(ids) for name, ids in carriers.items()},
             knows_plain=knows_plain,
         )
 
@@ -206,8 +213,14 @@ class Order:
         """Return the place of a step; NOWHERE if it is not in the notebook."""
         return self.place_of_step.get(step, NOWHERE)
 
+    def spelled(self, lowered: str) -> tuple[str, ...]:
+        """Return the cells that carry a step name, whatever its case."""
+        return self.cells_of_name.get(lowered, ())
+
     def with_step(self, step: str, place: int) -> "Order":
         """Return the order with this step at this place."""
+        if self.place_of_step.get(step) == place:
+            return self
         return replace(self, place_of_step={**self.place_of_step, step: place})
 
     def stand(
@@ -271,16 +284,69 @@ class Positions:
         return Demand(base.wanted, base.version, base.at, ambient.version, base.commit)
 
     def _committed(self, name: str, n: int) -> Demand:
-        for place, commit in self.commits_above(n):
-            record = commit.record
-            if name in record.outputs:
-                version = record.outputs[name].version
-                return Demand(Wanted.VALUE, version, place, commit=commit)
-            if name in record.not_kept:
-                return Demand(Wanted.VALUE, lost(commit.record), place, commit=commit)
-            if name in record.deleted:
-                return Demand(Wanted.DELETED, at=place, commit=commit)
-        return Demand(Wanted.NOTHING)
+        place, commit = self._nearest(self._state.index.committing(name), n)
+        if commit is None:
+            return Demand(Wanted.NOTHING)
+        record = commit.record
+        if name in record.outputs:
+            version = record.outputs[name].version
+            return Demand(Wanted.VALUE, version, place, commit=commit)
+        if name in record.not_kept:
+            return Demand(Wanted.VALUE, lost(record), place, commit=commit)
+        return Demand(Wanted.DELETED, at=place, commit=commit)
+
+    def changing(self, state: str, n: int) -> list[tuple[int, Commit]]:
+        """Return (place, commit) of steps above `n` that changed a process state.
+
+        Nearest first.
+        """
+        found = [
+            (place, commit)
+            for step in self._state.index.changing(state)
+            if NOWHERE < (place := self._order.step_place(step)) < n
+            and (commit := self._state.commit(step)) is not None
+        ]
+        return sorted(found, key=lambda pair: -pair[0])
+
+    def process_states(self) -> set[str]:
+        """Return the states of the process that commits changed."""
+        return self._state.index.process_states()
+
+    def _nearest(self, steps: Iterable[str], n: int) -> tuple[int, Commit | None]:
+        """Return (place, commit) of the lowest of these steps above `n`."""
+        places = ((self._order.step_place(step), step) for step in steps)
+        above = [(place, step) for place, step in places if NOWHERE < place < n]
+        if not above:
+            return NOWHERE, None
+        place, step = max(above)
+        return place, self._state.commit(step)
+
+    def sharing(self, name: str, n: int) -> list[str]:
+        """Return the other names above `n` whose values share data with a name's.
+
+        From the commits, never from the live heap, so it is equal in every kernel.
+        """
+        index, mine = self._state.index, self._output_above(name, n)
+        if mine is None:
+            return []
+        others = {o for one in mine.data for _, o in index.made_of(one)} - {name}
+        return sorted(
+            other
+            for other in others
+            if (its := self._output_above(other, n))
+            and not set(mine.data).isdisjoint(its.data)
+        )
+
+    def _output_above(self, name: str, n: int) -> Output | None:
+        """Return what the nearest commit above that kept the name says of it."""
+        steps = self._state.index.committing(name)
+        kept = [
+            step
+            for step in steps
+            if (commit := self._state.commit(step)) and name in commit.record.outputs
+        ]
+        _, commit = self._nearest(kept, n)
+        return commit.record.outputs[name] if commit else None
 
     def _still_holds(self, ambient: Ambient, base: Demand, n: int) -> bool:
         """Say whether all plain cells that made the value still stand between."""

@@ -13,7 +13,7 @@ from typing import Any
 from nbresume.capture import process
 from nbresume.capture.live import CellText
 from nbresume.errors import CaptureError
-from nbresume.model.folded import Commit
+from nbresume.model.histories import Commit
 from nbresume.model.records import Committed
 from nbresume.model.values import ProcessChange
 from nbresume.run.ports import World
@@ -127,12 +127,7 @@ class ProcessStates:
 
     def bring(self, positions: Positions, order: Order, n: int) -> None:
         """Set every state that steps have changed to the position of a place."""
-        names = {
-            name
-            for _, commit in positions.commits_above(_end(order))
-            for name in commit.record.process
-        }
-        names |= self._made.keys() | self._deltas.keys()
+        names = positions.process_states() | self._made.keys() | self._deltas.keys()
         for name in sorted(names):
             if process.is_delta(name):
                 self._bring_delta(name, positions, n)
@@ -161,11 +156,7 @@ class ProcessStates:
             self._apply(name, default)
 
     def _bring_delta(self, name: str, positions: Positions, n: int) -> None:
-        above = [
-            commit.record
-            for _, commit in reversed(positions.commits_above(n))
-            if name in commit.record.process
-        ]
+        above = [commit.record for _, commit in reversed(positions.changing(name, n))]
         wanted = [record.process[name].version for record in above]
         applied = self._deltas.get(name, [])
         if [version for version, _ in applied] == wanted:
@@ -266,12 +257,4 @@ def inputs_among(changed: States) -> list[str]:
 
 
 def _demand(name: str, positions: Positions, n: int) -> tuple[int, Commit | None]:
-    for place, commit in positions.commits_above(n):
-        if name in commit.record.process:
-            return place, commit
-    return NOWHERE, None
-
-
-def _end(order: Order) -> int:
-    """Return a place below every cell."""
-    return len(order.cells) + 1
+    return next(iter(positions.changing(name, n)), (NOWHERE, None))

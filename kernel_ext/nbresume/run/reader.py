@@ -16,7 +16,8 @@ from nbresume.model.codec import (
     record_of,
 )
 from nbresume.model.envelope import Envelope
-from nbresume.model.folded import Attempt, Commit, RunState
+from nbresume.model.folded import RunState
+from nbresume.model.histories import Attempt, Commit
 from nbresume.model.records import (
     Committed,
     MadeCurrent,
@@ -176,7 +177,7 @@ class JournalReader:
                 attempt.seen = [_sighting(note, attempt)]
 
     def _open_attempts(self) -> list[Attempt]:
-        newest = [history.attempt for history in self.state.steps.values()]
+        newest = [history.attempt for history in self.state.index.unsettled()]
         return [
             attempt
             for attempt in newest
@@ -223,7 +224,7 @@ class JournalReader:
             return
         commit = self.commit_at(record.commit)
         if commit is not None:
-            history.commits[record.commit] = commit
+            self.state.recall(record.step, commit)
 
     def _follows(self, envelope: Envelope) -> bool:
         # behind a damaged record the link cannot be checked; its own MAC was

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError
 from nbresume.model.effects import doubtful_keys, open_keys
-from nbresume.model.folded import Attempt, StepHistory
+from nbresume.model.histories import Attempt, StepHistory
 from nbresume.model.records import Resolution
 from nbresume.model.states import Claimant, State, state_of
 from nbresume.model.values import How
@@ -155,10 +155,9 @@ class Recovery:
 
         A new name settles nothing.
         """
-        carried = {cell.step for cell in standing.order.cells}
-        for name, history in self._journal.state.steps.items():
+        for history in self._journal.state.index.of_cell(standing.cell[0]):
             attempt = history.attempt
-            if attempt is None or name in carried:
+            if attempt is None or standing.order.step_place(history.name) >= 0:
                 continue
             if attempt.intent.cell_id != standing.cell[0]:
                 continue
@@ -232,7 +231,8 @@ class Recovery:
         AmbiguousStep
             One is: what runs below could be built on something that never happened.
         """
-        for step, history in self._journal.state.steps.items():
+        for history in self._journal.state.index.unsettled():
+            step = history.name
             # a step whose cell is gone stands nowhere: it counts as above
             place = standing.order.step_place(step)
             if place >= standing.n or step == standing.step:

@@ -5,7 +5,7 @@ over to a new name, is a decision and leaves a record.
 """
 
 from nbresume.errors import NbresumeError
-from nbresume.model.folded import Commit
+from nbresume.model.histories import Commit
 from nbresume.model.records import MadeCurrent
 from nbresume.run.inputs import newest_commit_with
 from nbresume.run.naming import former_commit, other_name

@@ -17,7 +17,7 @@ from nbresume.capture.snapshot import CLOSED_FILE
 from nbresume.errors import CaptureError, Damaged, NotKeptRefusal, RefusedError
 from nbresume.model.codec import decode
 from nbresume.model.displays import Shown
-from nbresume.model.folded import Commit
+from nbresume.model.histories import Commit
 from nbresume.model.manifest import Manifest, Place, Source, Unit
 from nbresume.model.records import Committed
 from nbresume.model.values import Ambient, ManifestRef

@@ -10,7 +10,8 @@ from typing import Any
 
 from nbresume.errors import NotCommitted, RefusedError, UsageError
 from nbresume.model.effects import ALL, open_keys, typed
-from nbresume.model.folded import Attempt, RunState, StepHistory
+from nbresume.model.folded import RunState
+from nbresume.model.histories import Attempt, StepHistory
 from nbresume.model.ids import parse_step_name
 from nbresume.model.records import MadeCurrent, Resolution
 from nbresume.model.states import State

@@ -21,7 +21,7 @@ from nbresume.errors import (
     RefusedError,
 )
 from nbresume.model.evidence import words
-from nbresume.model.folded import Commit
+from nbresume.model.histories import Commit
 from nbresume.model.records import Committed
 from nbresume.plan.header import Header
 from nbresume.plan.key import differences

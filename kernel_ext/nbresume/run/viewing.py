@@ -8,7 +8,8 @@ import msgspec
 
 from nbresume.model.effects import open_keys
 from nbresume.model.evidence import words
-from nbresume.model.folded import Commit, RunState, StepHistory
+from nbresume.model.folded import RunState
+from nbresume.model.histories import Commit, StepHistory
 from nbresume.model.printing import parse
 from nbresume.model.records import Committed
 from nbresume.model.states import State

@@ -20,7 +20,8 @@ from unit.run.samples import (
 )
 
 from nbresume.model.commits import KEPT_COMMITS, KEPT_KEYS
-from nbresume.model.folded import RunState, StepHistory
+from nbresume.model.folded import RunState
+from nbresume.model.histories import StepHistory
 from nbresume.model.records import Record
 from nbresume.model.states import TABLE, Claimant, Facts, Outcome, Row, State, state_of
 from nbresume.model.values import Ambient, How, Options, Output, Sighting

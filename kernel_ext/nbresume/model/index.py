@@ -1,0 +1,140 @@
+"""What is asked of a folded run at every step, at a cost that does not grow with it.
+
+The rule: it is derived from the histories alone, is never stored, and follows each
+record that the run applies; `RunState` is the only one that tells it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from nbresume.model.histories import StepHistory
+from nbresume.model.states import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What one step's history adds to each table."""
+
+    names: frozenset[str] = frozenset()
+    """Names that its commit sets, could not keep, or deletes."""
+    data: frozenset[tuple[str, str]] = frozenset()
+    """(id of a data object, name whose value is made of it) by its commit."""
+    process: frozenset[str] = frozenset()
+    """States of the process that its commit changed."""
+    cells: frozenset[str] = frozenset()
+    """Cells that it ran in last, and was committed in."""
+    idempotency_key: str = ""
+    is_unsettled: bool = False
+    """Its newest attempt has no commit."""
+
+
+class RunIndex:
+    """Tables over the steps of one run."""
+
+    def __init__(self, steps: Mapping[str, StepHistory]) -> None:
+        self._steps = steps
+        self._facts: dict[str, _Facts] = {}
+        self._of_name = defaultdict[str, dict[str, None]](dict)
+        self._of_data = defaultdict[str, dict[tuple[str, str], None]](dict)
+        self._of_process = defaultdict[str, dict[str, None]](dict)
+        self._of_cell = defaultdict[str, dict[str, None]](dict)
+        self._of_key = defaultdict[str, dict[str, None]](dict)
+        self._of_lowered = defaultdict[str, dict[str, None]](dict)
+        self._unsettled: dict[str, None] = {}
+        for step in steps:
+            self.note(step)
+
+    def note(self, step: str) -> None:
+        """Take what a step's history says now; nothing if it is gone."""
+        known = self._facts.pop(step, None)
+        if known is not None:
+            self._remove(step, known)
+        history = self._steps.get(step)
+        if history is not None:
+            self._facts[step] = facts = _facts_of(history)
+            self._add(step, facts)
+
+    def _add(self, step: str, facts: _Facts) -> None:
+        for name in facts.names:
+            self._of_name[name][step] = None
+        for data, name in facts.data:
+            self._of_data[data][step, name] = None
+        for state in facts.process:
+            self._of_process[state][step] = None
+        for cell in facts.cells:
+            self._of_cell[cell][step] = None
+        self._of_key[facts.idempotency_key][step] = None
+        self._of_lowered[step.lower()][step] = None
+        if facts.is_unsettled:
+            self._unsettled[step] = None
+
+    def _remove(self, step: str, facts: _Facts) -> None:
+        for name in facts.names:
+            del self._of_name[name][step]
+        for data, name in facts.data:
+            del self._of_data[data][step, name]
+        for state in facts.process:
+            del self._of_process[state][step]
+        for cell in facts.cells:
+            del self._of_cell[cell][step]
+        del self._of_key[facts.idempotency_key][step]
+        del self._of_lowered[step.lower()][step]
+        self._unsettled.pop(step, None)
+
+    # -- what is asked ----------------------------------------------------------
+
+    def committing(self, name: str) -> list[str]:
+        """Return the steps whose commit sets a name, could not keep or deletes it."""
+        return list(self._of_name.get(name, ()))
+
+    def made_of(self, data: str) -> list[tuple[str, str]]:
+        """Return (step, name) of committed values made of a data object."""
+        return list(self._of_data.get(data, ()))
+
+    def process_states(self) -> set[str]:
+        """Return the states of the process that commits changed."""
+        return {state for state, steps in self._of_process.items() if steps}
+
+    def changing(self, state: str) -> list[str]:
+        """Return the steps whose commit changed a state of the process."""
+        return list(self._of_process.get(state, ()))
+
+    def of_cell(self, cell_id: str) -> list[StepHistory]:
+        """Return the steps that ran in a cell last, or were committed in it."""
+        return [self._steps[step] for step in self._of_cell.get(cell_id, ())]
+
+    def spelled(self, lowered: str) -> list[StepHistory]:
+        """Return the steps of this name, whatever its case, the oldest first."""
+        found = [self._steps[step] for step in self._of_lowered.get(lowered, ())]
+        return sorted(found, key=lambda history: history.first_revision)
+
+    def has_key(self, idempotency_key: str) -> bool:
+        """Say whether the newest attempt of a step has this idempotency key."""
+        return bool(self._of_key.get(idempotency_key))
+
+    def unsettled(self) -> Iterator[StepHistory]:
+        """Yield the steps whose newest attempt has no commit, the oldest first."""
+        found = [self._steps[step] for step in list(self._unsettled)]
+        yield from sorted(found, key=lambda history: history.first_revision)
+
+
+def _facts_of(history: StepHistory) -> _Facts:
+    attempt, commit = history.attempt, history.commit()
+    cells = {attempt.intent.cell_id} if attempt else set[str]()
+    facts = _Facts(
+        cells=frozenset(cells),
+        idempotency_key=attempt.intent.idempotency_key if attempt else "",
+        is_unsettled=attempt is not None and attempt.outcome is not Outcome.COMMITTED,
+    )
+    if commit is None:
+        return facts
+    record = commit.record
+    made_of = [(one, name) for name, o in record.outputs.items() for one in o.data]
+    return replace(
+        facts,
+        names=frozenset({*record.outputs, *record.not_kept, *record.deleted}),
+        data=frozenset(made_of),
+        process=frozenset(record.process),
+        cells=facts.cells | {record.cell_id},
+    )
