@@ -54,7 +54,7 @@ def committed_by_evidence(
     nowhere = ManifestRef(group="", offset=0, length=0, digest="")
     reason = f"the step was settled by evidence of {resolution.actor}"
     return Committed(
-        step=intent.step,
+        step=resolution.step,  # it may have another name by now
         attempt=intent.attempt,
         cell_id=intent.cell_id,
         commit_number=number,

@@ -455,3 +455,16 @@ def test_outputs_of_a_commit_are_values_without_bytes():
     output = COMMITTED.outputs["y"]
 
     assert output == Output(version="v:2", object="o1", data=["o1"])
+
+
+def test_evidence_settles_a_step_that_was_renamed():
+    """What a person says of a step counts for it under the name that it has now."""
+    state = RunState()
+    settled = changed(RESOLUTION, step="b", attempt=INTENT.attempt)
+    carried = changed(MADE_CURRENT, step="b", renamed_from="a", commit=-1)
+
+    for revision, record in enumerate((INTENT, carried, settled)):
+        state.apply(record, revision=revision, digest="", epoch=1, at=AT)
+
+    assert list(state.steps) == ["b"]
+    assert state.commit("b").by_evidence == settled
