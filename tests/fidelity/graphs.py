@@ -16,7 +16,8 @@ import types
 
 from nbresume.capture.atoms import importable, is_atom
 from nbresume.capture.canonical import look
-from nbresume.capture.live import Entry, Live, Made
+from nbresume.capture.entries import Entry, Made
+from nbresume.capture.live import Live
 from nbresume.capture.pickling import dump, dump_atoms
 from nbresume.capture.rebuild import rebuild, rebuild_atoms
 from nbresume.capture.sharing import view_owners

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from unit.run.fakes import Lab
 
-from nbresume.capture import buffers, definitions, denied, live, snapshot
+from nbresume.capture import buffers, definitions, denied, live, sharing
 
 
 def _load(name):
@@ -58,7 +58,7 @@ def test_no_sharing_scan(monkeypatch):
     """What two names share deep inside would come back twice."""
     case = "shared deep in two names"
     assert identity_of(case) == []
-    monkeypatch.setattr(snapshot, "shared_objects", lambda *_: {})
+    monkeypatch.setattr(sharing, "shared_objects", lambda *_: {})
 
     assert identity_of(case) != []
 
@@ -97,7 +97,7 @@ def test_cells_of_closures_are_not_shared(monkeypatch):
     """Two functions over one variable would each get their own."""
     case = "closures over one cell"
     assert identity_of(case) == []
-    whole = snapshot.shared_objects
+    whole = sharing.shared_objects
 
     def without_cells(*arguments):
         shared = whole(*arguments)
@@ -107,7 +107,7 @@ def test_cells_of_closures_are_not_shared(monkeypatch):
             if not isinstance(found[0], types.CellType)
         }
 
-    monkeypatch.setattr(snapshot, "shared_objects", without_cells)
+    monkeypatch.setattr(sharing, "shared_objects", without_cells)
 
     assert identity_of(case) != []
 

@@ -7,13 +7,12 @@ whether it changed since, and never compared with another kernel's.
 
 import types
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from nbresume.capture import denied
-from nbresume.capture.atoms import importable, is_atom, type_name
+from nbresume.capture.atoms import is_atom, type_name
 from nbresume.capture.canonical import look
+from nbresume.capture.entries import CellText, Entry, Made
 from nbresume.capture.looks import Look, is_swapped
 from nbresume.capture.pending import Pending, PendingNames
 from nbresume.capture.touched import functions_names, is_users, sharing
@@ -23,47 +22,6 @@ VALUE = "v:"
 """Prefix of a version that is a digest of the value: equal work, equal version."""
 OPAQUE = "o:"
 """Prefix of a version that nothing else equals: the value cannot be compared."""
-CellText = tuple[str, str]
-"""(cell id, digest of its text)."""
-
-
-class Made(StrEnum):
-    """Where the present value of a name comes from."""
-
-    COMMITTED = "committed"
-    """It is the value of a commit, with that version."""
-    AMBIENT = "ambient"
-    """A plain cell made or changed it."""
-    ATTEMPT = "attempt"
-    """A failed or not yet committed attempt left it."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """One name of the namespace."""
-
-    value: Any
-    made: Made
-    version: str = ""
-    """Of the commit that it comes from."""
-    step: str = ""
-    """The step that made it."""
-    kept: bool = True
-    """False: its step could not keep it; the object is good in this kernel only."""
-    cells: tuple[CellText, ...] = ()
-    """The plain cells that made or changed it, in order."""
-    base_step: str = ""
-    """The step whose value plain cells changed in place."""
-    base_version: str = ""
-    seen: Look | None = None
-    """The value as last looked at."""
-    calls: frozenset[str] | None = None
-    """Global names that its functions may use, if its commit says it."""
-
-    @property
-    def cell(self) -> str:
-        """The plain cell that changed it last."""
-        return self.cells[-1][0] if self.cells else ""
 
 
 class Live:
@@ -112,9 +70,27 @@ class Live:
             raise KeyError(name)
         return entry
 
-    def entries(self) -> dict[str, Entry]:
-        """Return the entries of all names that have a value, loaded or not."""
-        return {name: self.entry(name) for name in (*self.users(), *self.pending)}
+    def left_by(self, step: str) -> list[str]:
+        """Return the names whose value an attempt of a step left."""
+        attempted = [n for n, e in self._entries.items() if e.made is Made.ATTEMPT]
+        found = [(name, self.find(name)) for name in attempted]
+        return [n for n, e in found if e and e.made is Made.ATTEMPT and e.step == step]
+
+    def known(self) -> dict[str, Entry]:
+        """Return what is known now of every name, loaded or not; nothing is checked."""
+        return dict(self._entries)
+
+    def ambient(self) -> dict[str, Entry]:
+        """Return the names of the user that plain cells, or nobody, made."""
+        return {
+            name: entry
+            for name, value in self.users().items()
+            if (entry := self._fresh(name, value)).made is Made.AMBIENT
+        }
+
+    def _fresh(self, name: str, value: Any) -> Entry:
+        entry = self._entries.get(name)
+        return entry if entry and entry.value is value else self.entry(name)
 
     def has(self, name: str) -> bool:
         """Say whether a name has a value, loaded or not."""
@@ -384,16 +360,6 @@ class Live:
         for name in self._entries.keys() - self.namespace.keys():
             if name not in self.pending:
                 del self._entries[name]
-
-    def is_ambient_data(self, name: str) -> bool:
-        """Say whether a name's value is a plain cell's and has to be stored to last."""
-        entry = self.find(name)
-        return (
-            entry is not None
-            and entry.made is Made.AMBIENT
-            and not isinstance(entry.value, types.ModuleType)
-            and not (callable(entry.value) and importable(entry.value))
-        )
 
     @staticmethod
     def _is_plain(value: Any) -> bool:

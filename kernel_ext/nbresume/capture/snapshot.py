@@ -11,17 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nbresume.capture import sharing
 from nbresume.capture.atoms import importable, is_atom, type_name
 from nbresume.capture.canonical import look
 from nbresume.capture.denied import is_closed_file
-from nbresume.capture.live import OPAQUE, Live, Made
+from nbresume.capture.entries import Made
+from nbresume.capture.live import OPAQUE, Live
 from nbresume.capture.pickling import Dumped, dump, dump_atoms
-from nbresume.capture.sharing import (
-    own_reaches,
-    shared_objects,
-    tight_groups,
-    view_owners,
-)
 from nbresume.capture.unit_graph import Remembered, UnitGraph, deep_of, lose_holders
 from nbresume.capture.units import circles
 from nbresume.errors import CaptureError
@@ -157,9 +153,9 @@ class Snapshot:
 
     def _graph(self, compound: Mapping[str, Any], written: frozenset[str]) -> UnitGraph:
         full = {name: self._live.look(name).reach for name in compound}
-        reaches = own_reaches(compound, full, written, self._live.namespace)
-        shared = shared_objects(compound, reaches)
-        tight = tight_groups(shared)
+        reaches = sharing.own_reaches(compound, full, written, self._live.namespace)
+        shared = sharing.shared_objects(compound, reaches)
+        tight = sharing.tight_groups(shared)
         loose = {
             i: value
             for i, (value, holders) in shared.items()
@@ -173,7 +169,7 @@ class Snapshot:
             ids[id(value)], values[object_id] = object_id, value
             named.setdefault(object_id, name)
         for reach in reaches.values():
-            loose |= view_owners(reach)
+            loose |= sharing.view_owners(reach)
         for i, value in loose.items():
             if i not in ids:
                 object_id = self._live.identities.id_of(value)

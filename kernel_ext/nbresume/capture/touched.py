@@ -26,6 +26,7 @@ _GLOBAL_OPS = frozenset(
 )
 
 
+@lru_cache(maxsize=65536)
 def is_users(name: str) -> bool:
     """Say whether a name of the namespace belongs to the user, not to IPython."""
     if name in _IPYTHON or (name.startswith("__") and name.endswith("__")):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from nbresume.capture.atoms import resolve_import
-from nbresume.capture.live import Entry, Made
+from nbresume.capture.entries import Entry, Made
 from nbresume.compose.graph import Session, open_session
 from nbresume.compose.stores import Place
 from nbresume.compose.system import (

@@ -11,8 +11,8 @@ from typing import Any
 
 from nbresume.capture.atoms import is_atom
 from nbresume.capture.canonical import look
-from nbresume.capture.live import CellText, Entry, Live, Made
-from nbresume.capture.touched import is_users
+from nbresume.capture.entries import CellText, Entry, Made
+from nbresume.capture.live import Live
 from nbresume.run.ports import Clock
 
 PATIENCE = 20
@@ -72,8 +72,8 @@ class Audit:
         self._ended: _Ended | None = None
         self._baseline: dict[str, Entry] = {}
         """Every name and what was known of it when the cell ended."""
-        self._queue: list[tuple[float, str]] = []
-        """(cost of a look in seconds, name), the cheapest last."""
+        self._queue: list[tuple[float, str]] | None = None
+        """(cost of a look in seconds, name), the cheapest last; None: not made yet."""
         self._doubted: dict[str, float] = {}
         """Name → cost, of values that could not be compared: to be tried once more."""
         self._is_last_try = False
@@ -97,14 +97,7 @@ class Audit:
         """
         self.stop()
         self._ended = _Ended(cell, step, frozenset(named), self._clock.monotonic_s())
-        self._baseline = self._entries()
-        self._costs = {n: c for n, c in self._costs.items() if n in self._baseline}
-        waiting = [
-            (self._cost(name, entry), name)
-            for name, entry in self._baseline.items()
-            if _can_change(entry)
-        ]
-        self._queue = sorted(waiting, reverse=True)
+        self._baseline = self._live.known()
 
     def slice(self, budget_s: float) -> bool:
         """Look again at some names; return whether the pass has ended.
@@ -112,6 +105,8 @@ class Audit:
         Takes no longer than the budget, or than one look if that one is longer.
         """
         begun_s = self._clock.monotonic_s()
+        if self._queue is None:
+            self._queue = self._waiting()
         while self._queue and self._ended is not None:
             cost_s, name = self._queue[-1]
             now_s = self._clock.monotonic_s()
@@ -130,10 +125,15 @@ class Audit:
     def stop(self) -> None:
         """End the pass: a cell begins. What was not looked at is forgotten."""
         if self._ended is not None:
-            for name, before in self._baseline.items():
+            values = self._live.namespace
+            baseline = self._baseline.items()
+            moved = [
+                (n, e) for n, e in baseline if values.get(n, e.value) is not e.value
+            ]
+            for name, before in moved:
                 self._examine_binding(name, before, self._ended)
         self._void()
-        self._ended, self._baseline, self._queue = None, {}, []
+        self._ended, self._baseline, self._queue = None, {}, None
         self._doubted, self._is_last_try = {}, False
 
     def findings(self) -> list[Finding]:
@@ -204,11 +204,15 @@ class Audit:
 
     # -- what there is ----------------------------------------------------------
 
-    def _entries(self) -> dict[str, Entry]:
-        # a thread may bind names meanwhile, so the names are listed first
-        names = [name for name in list(self._live.namespace) if is_users(name)]
-        found = {name: self._live.find(name) for name in names}
-        return {name: entry for name, entry in found.items() if entry is not None}
+    def _waiting(self) -> list[tuple[float, str]]:
+        """Return (cost of a look, name) of all that can change, the cheapest last."""
+        self._costs = {n: c for n, c in self._costs.items() if n in self._baseline}
+        waiting = [
+            (self._cost(name, entry), name)
+            for name, entry in self._baseline.items()
+            if name in self._live.namespace and _can_change(entry)
+        ]
+        return sorted(waiting, reverse=True)
 
     def _cost(self, name: str, entry: Entry) -> float:
         known = self._costs.get(name)

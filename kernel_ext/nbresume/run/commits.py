@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from nbresume.capture.canonical import look
+from nbresume.capture.entries import Entry, Made
 from nbresume.capture.libraries import versions_of
-from nbresume.capture.live import Entry, Live, Made
+from nbresume.capture.live import Live
 from nbresume.capture.outputs import encode as encode_outputs
 from nbresume.capture.patches import patched
 from nbresume.capture.pickling import dump_atoms

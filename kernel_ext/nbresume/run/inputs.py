@@ -8,7 +8,8 @@ import re
 import types
 from collections.abc import Iterable
 
-from nbresume.capture.live import CellText, Entry, Live, Made
+from nbresume.capture.entries import CellText, Entry, Made
+from nbresume.capture.live import Live
 from nbresume.capture.touched import is_users
 from nbresume.errors import NotCommitted, OutOfPosition
 from nbresume.model.folded import RunState
@@ -221,12 +222,7 @@ class Inputs:
         own: set[str] = set()
         if commit:
             own |= {*commit.record.outputs, *commit.record.not_kept}
-        own |= {
-            name
-            for name, entry in self._live.entries().items()
-            if entry.made is Made.ATTEMPT and entry.step == standing.step
-        }
-        return frozenset(own)
+        return frozenset(own.union(self._live.left_by(standing.step)))
 
     def clear_own(self, brought: Brought) -> None:
         """Bring the step's own former outputs to where they stand above it.

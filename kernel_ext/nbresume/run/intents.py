@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from nbresume.capture.atoms import importable
-from nbresume.capture.live import Live, Made
+from nbresume.capture.entries import is_ambient_data
+from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Captured, Snapshot
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
@@ -162,7 +163,8 @@ class Intents:
 
     def _store_ambient(self, brought: Brought, attempt: str) -> _Stored:
         stored = _Stored()
-        read = {n for n in brought.inputs if self._live.is_ambient_data(n)}
+        found = {n: self._live.find(n) for n in brought.inputs}
+        read = {n for n, entry in found.items() if entry and is_ambient_data(entry)}
         unread = self._unread(read)
         fresh = {n for n in read | unread if not self._is_stored(n)}
         captured = self._capture(fresh, read)
@@ -185,10 +187,10 @@ class Intents:
     def _unread(self, read: set[str]) -> set[str]:
         return {
             name
-            for name in self._live.users()
+            for name, entry in self._live.ambient().items()
             if name not in read
-            and self._live.is_ambient_data(name)
-            and self._unkept.get(name) != id(self._live.namespace[name])
+            and is_ambient_data(entry)
+            and self._unkept.get(name) != id(entry.value)
         }
 
     def _is_stored(self, name: str) -> bool:
@@ -255,10 +257,8 @@ class Intents:
         known = self._journal.state.modules
         return {
             name: target
-            for name, value in self._live.users().items()
-            if self._live.entry(name).made is Made.AMBIENT
-            and (target := _import_of(value))
-            and known.get(name) != target
+            for name, entry in self._live.ambient().items()
+            if (target := _import_of(entry.value)) and known.get(name) != target
         }
 
     def _publish(self, stored: _Stored) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nbresume.capture.live import CellText, Live
+from nbresume.capture.entries import CellText
+from nbresume.capture.live import Live
 from nbresume.plan.names import Names, names_in_strings
 from nbresume.run.process import ProcessStates
 

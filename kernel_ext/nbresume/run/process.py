@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbresume.capture import process
-from nbresume.capture.live import CellText
+from nbresume.capture.entries import CellText
 from nbresume.errors import CaptureError
 from nbresume.model.histories import Commit
 from nbresume.model.records import Committed

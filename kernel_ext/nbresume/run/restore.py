@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nbresume.capture.atoms import resolve_import
-from nbresume.capture.live import CellText, Entry, Live, Made
+from nbresume.capture.entries import CellText, Entry, Made
+from nbresume.capture.live import Live
 from nbresume.capture.outputs import decode as decode_outputs
 from nbresume.capture.pending import Pending
 from nbresume.capture.rebuild import rebuild, rebuild_atoms
@@ -354,11 +355,8 @@ class Restorer:
             return False
         outer = [ref for ref in unit.refs if ref not in unit.members]
         renewed = [self._renew(ref, manifest) for ref in outer]
-        absent = any(
-            self._standing(ref, manifest.units[ref]) is None
-            for ref in outer
-            if ref in manifest.units
-        )
+        units = {ref: manifest.units[ref] for ref in outer if ref in manifest.units}
+        absent = any(self._standing(ref, one) is None for ref, one in units.items())
         if any(renewed) or absent:
             self._live.identities.forget(object_id, unit.deep)
             return True

@@ -8,7 +8,7 @@ twice equals doing it once.
 from dataclasses import dataclass, field
 
 from nbresume.capture.atoms import resolve_import
-from nbresume.capture.live import Entry, Made
+from nbresume.capture.entries import Entry, Made
 from nbresume.errors import CaptureError, NbresumeError
 from nbresume.model.folded import StoredAmbient
 from nbresume.run.parts import Parts

@@ -5,7 +5,7 @@ A frozen value that crosses the boundary from plan to intent; made once per cell
 
 from dataclasses import dataclass
 
-from nbresume.capture.live import CellText
+from nbresume.capture.entries import CellText
 from nbresume.model.histories import Commit, StepHistory
 from nbresume.plan.header import Header
 from nbresume.plan.key import Cues, key_of

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from nbresume.capture.live import CellText
+from nbresume.capture.entries import CellText
 from nbresume.errors import (
     AmbiguousStep,
     CaptureError,

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from nbresume.capture.denied import has_own_code
-from nbresume.capture.live import Live, Made
+from nbresume.capture.entries import Made
+from nbresume.capture.live import Live
 from nbresume.capture.snapshot import is_comparable
 from nbresume.model.records import Committed
 from nbresume.run.journal import Journal

@@ -9,7 +9,7 @@ import types
 import pytest
 from unit.run.fakes import Lab
 
-from nbresume.capture.live import Made
+from nbresume.capture.entries import Made
 from nbresume.plan.notebook import text_digest
 from nbresume.run.audit import PATIENCE, Audit, Finding
 

@@ -2,7 +2,7 @@
 
 from unit.run.fakes import Lab
 
-from nbresume.capture.live import Made
+from nbresume.capture.entries import Made
 
 
 def entry(k, name):

@@ -17,7 +17,7 @@ from typing import Any
 from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
 
-from nbresume.capture.live import CellText
+from nbresume.capture.entries import CellText
 from nbresume.compose.graph import Session
 from nbresume.errors import FencedError, NbresumeError, RefusedError
 from nbresume.plan.code_version import code_version
