@@ -129,7 +129,9 @@ def test_arrays_of_every_shape_are_equal(local, array):
     assert chunks.are_whole(local, "data.zarr/x", array.nbytes)
 
 
-@pytest.mark.parametrize("dtype", ["|u1", "<f8", "<M8[us]", "|b1", "<c8", "<i2"])
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "|u1", "<f8", "<M8[us]", "|b1", "<c8", "<i2"]
+)
 @pytest.mark.parametrize(
     ("shape", "cut"), [((5,), (5,)), ((), ()), ((100, 3), (8, 3)), ((0, 2), (1, 2))]
 )
