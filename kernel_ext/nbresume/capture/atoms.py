@@ -15,9 +15,10 @@ from nbresume.errors import CaptureError
 ATOM_BYTES = 4096
 """A longer text is an object of its own: it may be shared and is worth it."""
 
-_SCALARS = frozenset(
+SCALARS = frozenset(
     {int, float, complex, bool, type(None), type(Ellipsis), type(NotImplemented)}
 )
+"""Types whose every value is small and immutable."""
 _TEXTS = frozenset({str, bytes})
 
 
@@ -48,7 +49,7 @@ class Parts:
 def is_atom(value: Any) -> bool:
     """Tell whether a value is small and immutable, by its exact type."""
     kind = type(value)
-    return kind in _SCALARS or (kind in _TEXTS and len(value) <= ATOM_BYTES)
+    return kind in SCALARS or (kind in _TEXTS and len(value) <= ATOM_BYTES)
 
 
 def importable(value: Any) -> str | None:

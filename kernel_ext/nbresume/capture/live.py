@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 
 from nbresume.capture import denied
-from nbresume.capture.atoms import is_atom, type_name
+from nbresume.capture.atoms import SCALARS, is_atom, type_name
 from nbresume.capture.canonical import look
 from nbresume.capture.entries import CellText, Entry, Made
 from nbresume.capture.looks import Look, is_swapped
@@ -82,15 +82,21 @@ class Live:
 
     def ambient(self) -> dict[str, Entry]:
         """Return the names of the user that plain cells, or nobody, made."""
-        return {
-            name: entry
-            for name, value in self.users().items()
-            if (entry := self._fresh(name, value)).made is Made.AMBIENT
-        }
+        users, known = self.users(), self._entries
+        # one call a name would be felt with thousands of them
+        stale = [
+            n for n, v in users.items() if n not in known or known[n].value is not v
+        ]
+        for name in stale:
+            self.find(name)
+        return {n: known[n] for n in users if known[n].made is Made.AMBIENT}
 
-    def _fresh(self, name: str, value: Any) -> Entry:
-        entry = self._entries.get(name)
-        return entry if entry and entry.value is value else self.entry(name)
+    def compound(self) -> dict[str, Any]:
+        """Return the names of the user whose value may be made of other objects."""
+        users = self.users().items()
+        return {
+            n: v for n, v in users if type(v) not in SCALARS and not self._is_plain(v)
+        }
 
     def has(self, name: str) -> bool:
         """Say whether a name has a value, loaded or not."""
@@ -227,11 +233,7 @@ class Live:
 
     def _reaches(self) -> dict[str, Mapping[int, Any]]:
         """Return what the value of each name reaches, of all that are compound."""
-        return {
-            name: self.look(name).reach
-            for name, value in self.users().items()
-            if not self._is_plain(value)
-        }
+        return {name: self.look(name).reach for name in self.compound()}
 
     def _other_reaches(self, value: Any) -> list[Mapping[int, Any]]:
         reaches = self._reaches().items()

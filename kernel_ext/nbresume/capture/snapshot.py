@@ -145,10 +145,8 @@ class Snapshot:
     def _compound(self) -> dict[str, Any]:
         return {
             name: value
-            for name, value in self._live.users().items()
-            if not is_atom(value)
-            and not isinstance(value, types.ModuleType)
-            and not (callable(value) and importable(value))
+            for name, value in self._live.compound().items()
+            if not (callable(value) and importable(value))
         }
 
     def _graph(self, compound: Mapping[str, Any], written: frozenset[str]) -> UnitGraph:

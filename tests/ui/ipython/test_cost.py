@@ -1,0 +1,57 @@
+"""What a tiny step costs does not grow with the run: counted, not timed."""
+
+import os
+import sys
+from collections import Counter
+from statistics import median
+
+import pytest
+
+CELLS = [f"%%step s{i}\nv{i} = {i} + k" for i in range(220)]
+EARLY, LATE = range(10, 20), range(210, 220)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Return what runs something and counts Python calls, flushes and file names."""
+
+    def count(action) -> Counter:
+        found = Counter()
+        flush = os.fsync
+
+        def flushed(handle):
+            found["fsync"] += 1
+            flush(handle)
+
+        def seen(_frame, event, _argument):
+            found["call"] += event == "call"
+
+        monkeypatch.setattr(os, "fsync", flushed)
+        before = sys.getprofile()
+        sys.setprofile(seen)
+        try:
+            action()
+        finally:
+            sys.setprofile(before)
+            monkeypatch.undo()
+        return found
+
+    return count
+
+
+def test_a_late_step_costs_what_an_early_one_does(shell, counted):
+    """With two hundred steps more a step makes the same calls and flushes.
+
+    The median of ten, because now and then a step also writes a fold.
+    """
+    shell.save(*CELLS)
+    assert shell.run("k = 1", "k").ok
+    costs = {}
+    for number, code in enumerate(CELLS):
+        costs[number] = counted(lambda n=number, c=code: shell.run(c, f"c{n}"))
+
+    def of(steps, what):
+        return median(costs[step][what] for step in steps)
+
+    assert of(LATE, "fsync") == of(EARLY, "fsync") > 0
+    assert of(LATE, "call") == pytest.approx(of(EARLY, "call"), rel=0.02)
