@@ -31,7 +31,7 @@ export default [
     }
   },
   without(
-    ['src/runview.ts', 'src/tokens.ts', 'src/cells.ts'],
+    ['src/runview.ts', 'src/tokens.ts', 'src/cells.ts', 'src/live.ts'],
     ['*'],
     'the bottom layer imports nothing'
   ),

@@ -10,4 +10,8 @@ export namespace CommandIDs {
   export const enable = 'nbresume:enable';
   export const resume = 'nbresume:resume';
   export const goTo = 'nbresume:go-to-step';
+  export const restore = 'nbresume:restore';
+  /** These two, as `goTo`, take a step by its name: `{step}`. */
+  export const unlock = 'nbresume:unlock-step';
+  export const rerun = 'nbresume:rerun-step';
 }
