@@ -21,7 +21,7 @@ const SHAPES: Record<State | 'steps' | 'resume', string> = {
   QUARANTINED: 'M8 1.5 15 14H1zM7.2 6v4h1.600V6zm0 5v1.600h1.600V11z',
   steps:
     'M2 2h3v3H2zm5 .700h7v1.600H7zM2 6.500h3v3H2zm5 .700h7v1.600H7zM2 11h3v3H2zm5 .700h7v1.600H7z',
-  resume: 'M2 3l5.5 5L2 13zm6 0 5.5 5L8 13z'
+  resume: 'M2 3h2.200v10H2zm4.200 0 7.8 5-7.8 5z'
 };
 
 function icon(name: keyof typeof SHAPES): LabIcon {

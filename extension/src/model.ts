@@ -8,6 +8,8 @@
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
+import type { Live } from './live';
+import { NOT_LIVE } from './live';
 import type { Answer, RunEvent, StepView } from './runview';
 
 /** What the model asks: the client, or a fake. */
@@ -51,6 +53,11 @@ export class RunModel {
 
   get kernel(): KernelFacts {
     return this._kernel;
+  }
+
+  /** What the kernel itself tells: it is newer than the answer while a step runs. */
+  get live(): Live {
+    return this._live;
   }
 
   /** Code cells differ from those of the file, which is what the server reads. */
@@ -104,6 +111,7 @@ export class RunModel {
       this._answer = null;
       this._events = null;
       this._kernel = NO_KERNEL;
+      this._live = NOT_LIVE;
       this._isEdited = false;
       this._said = '';
     }
@@ -146,6 +154,14 @@ export class RunModel {
     }
   }
 
+  /** Take what the kernel told of its steps. */
+  setLive(live: Live): void {
+    if (live !== this._live) {
+      this._live = live;
+      this._stateChanged.emit();
+    }
+  }
+
   /** Take whether code cells were changed since the file was written. */
   setEdited(isEdited: boolean): void {
     if (isEdited !== this._isEdited) {
@@ -167,6 +183,7 @@ export class RunModel {
   private _answer: Answer | null = null;
   private _events: readonly RunEvent[] | null = null;
   private _kernel: KernelFacts = NO_KERNEL;
+  private _live: Live = NOT_LIVE;
   private _isEdited = false;
   private _said = '';
   private _isTrailShown = false;

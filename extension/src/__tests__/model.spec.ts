@@ -3,6 +3,7 @@
 import { readFileSync } from 'fs';
 import { join } from 'path';
 
+import { NOT_LIVE } from '../live';
 import type { IRunClient } from '../model';
 import { RunModel } from '../model';
 import type { Answer, RunEvent } from '../runview';
@@ -150,14 +151,18 @@ describe('RunModel', () => {
     model.setEdited(true);
     model.setEdited(true);
 
-    expect(changes()).toBe(2);
-    expect(model.kernel.status).toBe('busy');
+    model.setLive(NOT_LIVE);
+    model.setLive({ ...NOT_LIVE, link: 'absent' });
+
+    expect(changes()).toBe(3);
+    expect([model.kernel.status, model.live.link]).toEqual(['busy', 'absent']);
   });
 
   it('forgets the kernel of the notebook that it leaves', async () => {
     const { client, model } = setUp();
     model.setKernel({ status: 'idle', isEnabled: true });
     model.setEdited(true);
+    model.setLive({ ...NOT_LIVE, link: 'open' });
 
     const done = model.follow('two.ipynb');
     client.answer(0, NO_RUN);
@@ -165,5 +170,6 @@ describe('RunModel', () => {
 
     expect(model.kernel).toEqual({ status: 'none', isEnabled: null });
     expect(model.isEdited).toBe(false);
+    expect(model.live).toBe(NOT_LIVE);
   });
 });
