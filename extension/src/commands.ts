@@ -61,7 +61,10 @@ export function addCommands({ app, follower, hand, model, trans }: Parts): strin
     execute: () => resume(follower, hand, model)
   });
   commands.addCommand(CommandIDs.goTo, {
-    label: trans.__('Go to the Step Where the Notebook Goes On'),
+    label: args =>
+      'step' in args
+        ? trans.__('Go to its cell')
+        : trans.__('Go to the Step Where the Notebook Goes On'),
     describedBy: {
       args: {
         type: 'object',
