@@ -31,9 +31,14 @@ export default [
     }
   },
   without(
-    ['src/runview.ts', 'src/tokens.ts', 'src/cells.ts', 'src/live.ts'],
+    ['src/fields.ts', 'src/tokens.ts', 'src/cells.ts', 'src/live.ts'],
     ['*'],
     'the bottom layer imports nothing'
+  ),
+  without(
+    ['src/runview.ts', 'src/stored.ts'],
+    ['./*', '@*/**', 'react', '!./fields', '!./stored'],
+    'parsers know parsers'
   ),
   without(
     ['src/client.ts', 'src/kernel.ts'],

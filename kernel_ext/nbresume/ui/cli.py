@@ -22,6 +22,7 @@ from nbresume.run.migrate import Wish
 from nbresume.run.ports import World
 from nbresume.run.recovery import unknown_step
 from nbresume.run.verify import verify
+from nbresume.run.ways import WHOLE
 from nbresume.settings import __version__
 from nbresume.ui import text
 from nbresume.ui.answers import answer_of
@@ -179,7 +180,7 @@ def history(notebook: Path, step: str, *, as_json: bool) -> None:
 @cli.command()
 @_NOTEBOOK
 @click.argument("step")
-@click.argument("how", type=click.Choice(["retry", "evidence", "abandon"]))
+@click.argument("how", type=click.Choice(WHOLE))
 @click.option("--because", default="", help="The reason, kept on record.")
 @click.option("--kind", default="statement", type=_KINDS, help="Of evidence.")
 @click.option("--reference", default="", help="What proves it (an id, a link).")

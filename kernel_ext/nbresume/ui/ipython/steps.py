@@ -13,19 +13,19 @@ import click
 from nbresume.compose.graph import Session, open_session
 from nbresume.compose.inspection import names_set_by
 from nbresume.errors import UsageError
-from nbresume.model.values import EVIDENCE_KINDS, How
+from nbresume.model.values import EVIDENCE_KINDS
 from nbresume.run.history import Event, events
 from nbresume.run.recovery import unknown_step
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.verify import prove, verify
 from nbresume.run.view import RunView
 from nbresume.run.viewing import view_run
+from nbresume.run.ways import WHOLE
 from nbresume.ui import text
 from nbresume.ui.answers import UNSAID, answer_of
 from nbresume.ui.widget import OnMain, Panel
 
 KINDS = click.Choice(EVIDENCE_KINDS)
-_SETTLE = (How.RETRY.value, How.EVIDENCE.value, How.ABANDON.value)
 
 
 class Face:
@@ -127,7 +127,7 @@ def _rerun(
 
 @steps.command("resolve", add_help_option=False)
 @click.argument("name")
-@click.argument("how", type=click.Choice(_SETTLE))
+@click.argument("how", type=click.Choice(WHOLE))
 @click.option("--because", default="", help="The reason, kept on record.")
 @click.option("--kind", default="statement", type=KINDS, help="Of evidence.")
 @click.option("--reference", default="", help="What proves it (an id, a link).")
