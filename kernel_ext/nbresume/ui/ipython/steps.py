@@ -23,16 +23,18 @@ from nbresume.run.viewing import view_run
 from nbresume.run.ways import WHOLE
 from nbresume.ui import text
 from nbresume.ui.answers import UNSAID, answer_of
+from nbresume.ui.ipython.pages import Pages, Phase
 from nbresume.ui.widget import OnMain, Panel
 
 KINDS = click.Choice(EVIDENCE_KINDS)
 
 
 class Face:
-    """What the commands work on: the session of this kernel."""
+    """What the commands work on: the session of this kernel, and who looks at it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, pages: Pages) -> None:
         self.session = session
+        self.pages = pages
 
     def view(self) -> RunView:
         """Return the run as it stands now."""
@@ -47,6 +49,13 @@ class Face:
             alive=session.parts.claims.is_alive(),
             counts=session.journal.counts,
         )
+
+    def resume(self) -> Resumed:
+        """Bind the state after the last committed step."""
+        session, order = self.session, self.session.order()
+        resumed = resume(session.parts, order)
+        self.pages.resumed(resumed.steps)
+        return resumed
 
     def say(self, line: str) -> None:
         """Tell the person one line."""
@@ -85,7 +94,7 @@ def _resume(face: Face, *, take_over: bool) -> None:
     if take_over:
         session.parts.claims.ensure(session.order(), take_over=True)
         face.say("this kernel writes the run now")
-    click.echo(_told(resume(session.parts, session.order())))
+    click.echo(_told(face.resume()))
 
 
 def _told(resumed: Resumed) -> str:
@@ -152,6 +161,7 @@ def _settle(session: Session, name: str, how: str, given: dict[str, Any]) -> str
 def _commit(face: Face, name: str) -> None:
     """Commit the finished body of a step that RAN."""
     record = face.session.stepper.commit_again(name)
+    face.pages.tell(name, record.cell_id, Phase.COMMITTED)
     click.echo(f"step {name} is committed as number {record.commit_number}")
 
 
@@ -163,6 +173,7 @@ def _rename(face: Face, old: str, new: str) -> None:
     """Carry a step's commits over to a new name."""
     session = face.session
     session.parts.recovery.rename(old, new)
+    face.pages.renamed(old, new)
     click.echo(f"step {old} is called {new} now")
 
 
@@ -211,6 +222,7 @@ def _new(face: Face) -> None:
     )
     fresh.parts.claims.ensure(fresh.order())
     face.session.become(fresh)
+    face.pages.begun()
     click.echo(f"run {fresh.journal.run_id} begins; no step of it is committed")
 
 
@@ -218,16 +230,16 @@ def _new(face: Face) -> None:
 @_face
 def _panel(face: Face) -> None:
     """Show the run with buttons."""
-    panel_of(face.session).show()
+    panel_of(face).show()
 
 
-def panel_of(session: Session) -> Panel:
+def panel_of(face: Face) -> Panel:
     """Return the panel of a session; its buttons do what the commands do."""
-    face = Face(session)
+    session = face.session
 
     def restore() -> str:
         session.journal.refresh()
-        return _told(resume(session.parts, session.order()))
+        return _told(face.resume())
 
     def settle(step: str, how: str, because: str) -> str:
         return _settle(session, step, how, {**UNSAID, "because": because})
@@ -258,7 +270,7 @@ def _hand_over(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None
     loop.call_soon_threadsafe(act)
 
 
-def run_line(line: str, session: Session) -> None:
+def run_line(line: str, face: Face) -> None:
     """Run what stands behind ``%steps``.
 
     Raises
@@ -271,7 +283,7 @@ def run_line(line: str, session: Session) -> None:
             args=shlex.split(line),
             prog_name="%steps",
             standalone_mode=False,
-            obj=Face(session),
+            obj=face,
         )
     except (click.UsageError, ValueError) as error:
         clicks = isinstance(error, click.UsageError)
