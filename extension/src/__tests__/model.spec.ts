@@ -103,9 +103,24 @@ describe('RunModel', () => {
 
     expect(model.canResume).toBe(false);
     model.setKernel({ status: 'idle', isEnabled: null });
-    expect([model.canResume, model.lastCommitted?.name]).toEqual([true, 'mail']);
+    expect([model.canResume, model.canRestore]).toEqual([true, true]);
     model.setKernel({ status: 'busy', isEnabled: true });
-    expect(model.canResume).toBe(false);
+    expect([model.canResume, model.canRestore]).toEqual([false, false]);
+  });
+
+  it.each([
+    ['committed', true],
+    ['ambiguous', true],
+    ['new', false],
+    ['empty', false]
+  ])('can restore what is in the notebook and committed: %s', async (name, can) => {
+    const { client, model } = setUp();
+    const done = model.follow('nb.ipynb');
+    client.answer(0, golden(name));
+    await done;
+    model.setKernel({ status: 'idle', isEnabled: null });
+
+    expect(model.canRestore).toBe(can);
   });
 
   it.each(['ambiguous', 'committed', 'empty'])('cannot resume when %s', async name => {
