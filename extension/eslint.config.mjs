@@ -14,11 +14,23 @@ const GLUE = [
   './decorate',
   './save',
   './resume',
-  './stepcommands',
   './commands',
+  './stepcommands',
+  './menu',
   './index'
 ];
-const VIEWS = ['./sidebar', './steps', './trail', './notices'];
+const VIEWS = [
+  './sidebar',
+  './steps',
+  './step',
+  './list',
+  './focus',
+  './trail',
+  './notices',
+  './details',
+  './preview',
+  './doubt'
+];
 
 export default [
   {
@@ -45,7 +57,7 @@ export default [
     }
   },
   without(
-    ['src/fields.ts', 'src/tokens.ts', 'src/cells.ts', 'src/live.ts'],
+    ['src/fields.ts', 'src/tokens.ts', 'src/cells.ts', 'src/live.ts', 'src/rows.ts'],
     ['*'],
     'the bottom layer imports nothing'
   ),
@@ -65,7 +77,7 @@ export default [
     'what talks knows no view'
   ),
   without(
-    ['src/model.ts'],
+    ['src/model.ts', 'src/inquiry.ts', 'src/decision.ts'],
     ['@jupyterlab/*', 'react', './client', ...VIEWS, ...GLUE],
     'the model knows no page'
   ),

@@ -4,12 +4,12 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { refreshIcon } from '@jupyterlab/ui-components';
 
+import { whyNotRestore } from './can';
 import type { Decorator } from './decorate';
 import type { Follower } from './follow';
 import { resumeIcon, stepsIcon } from './icons';
 import type { RunModel } from './model';
 import type { NotebookHand } from './notebook';
-import { addStepCommands } from './stepcommands';
 import { restore, resume } from './resume';
 import { CommandIDs, SIDEBAR_ID } from './tokens';
 
@@ -66,12 +66,13 @@ export function addCommands(parts: Parts): string[] {
   });
   commands.addCommand(CommandIDs.restore, {
     label: trans.__('Restore What Is Committed, and Run Nothing'),
-    caption: trans.__('Bind what the committed steps made, and run no cell'),
+    caption: () =>
+      whyNotRestore(model, trans) ||
+      trans.__('Bind what the committed steps made, and run no cell'),
     describedBy: NO_ARGUMENTS,
-    isEnabled: () => isOpen() && model.canRestore,
+    isEnabled: () => isOpen() && whyNotRestore(model, trans) === '',
     execute: () => restore(parts)
   });
-  addStepCommands(parts);
   commands.addCommand(CommandIDs.goTo, {
     label: trans.__('Go to the Step Where the Notebook Goes On'),
     describedBy: {

@@ -24,7 +24,7 @@ const SHAPES: Record<
   QUARANTINED: 'M8 1.5 15 14H1zM7.2 6v4h1.600V6zm0 5v1.600h1.600V11z',
   steps:
     'M2 2h3v3H2zm5 .700h7v1.600H7zM2 6.500h3v3H2zm5 .700h7v1.600H7zM2 11h3v3H2zm5 .700h7v1.600H7z',
-  resume: 'M2 3l5.5 5L2 13zm6 0 5.5 5L8 13z',
+  resume: 'M2 3h2.200v10H2zm4.200 0 7.8 5-7.8 5z',
   locked:
     'M8 1.500A3.500 3.500 0 0 0 4.500 5v2H3v7.500h10V7h-1.500V5A3.500 3.500 0 0 0 8 1.500zM6 5a2 2 0 0 1 4 0v2H6z',
   unlocked:

@@ -88,10 +88,3 @@ function told(content: KernelMessage.IExecuteReplyMsg['content']): boolean | nul
       return null;
   }
 }
-
-/** Return a word of a command as IPython and the shell's rules leave it alone. */
-export function quoted(word: string): string {
-  // IPython puts values in place of {name} and $name
-  const literal = word.replace(/[{}$]/g, '$&$&').replace(/\s+/g, ' ');
-  return `'${literal.replace(/'/g, `'"'"'`)}'`;
-}

@@ -24,7 +24,7 @@ export class Lines {
     tracker.forEach(panel => this.add(panel));
     NotebookActions.executed.connect((_, { notebook, cell }) => {
       const panel = tracker.find(({ content }) => content === notebook);
-      const text = textOf(cell);
+      const text = textOf(cell.model);
       if (panel && (stepOf(text) !== null || findLoad([text]) === 0)) {
         this.open(panel);
       }

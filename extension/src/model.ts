@@ -84,12 +84,11 @@ export class RunModel {
     );
   }
 
-  /** There is something that a kernel can bind now. */
-  get canRestore(): boolean {
+  /** There is something that a kernel could bind. */
+  get hasCommitted(): boolean {
     return (
       this._answer?.kind === 'run' &&
-      this._answer.view.steps.some(({ place, isLocked }) => place >= 0 && isLocked) &&
-      this._kernel.status === 'idle'
+      this._answer.view.steps.some(({ place, isLocked }) => place >= 0 && isLocked)
     );
   }
 

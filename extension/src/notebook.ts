@@ -6,7 +6,7 @@
  */
 
 import type { ISessionContext, ISessionContextDialogs } from '@jupyterlab/apputils';
-import type { Cell } from '@jupyterlab/cells';
+import type { ICellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { NotebookActions } from '@jupyterlab/notebook';
 import type { ITranslator } from '@jupyterlab/translation';
@@ -78,11 +78,11 @@ export class NotebookHand {
 
 /** Return the cells of an open notebook as far as steps are concerned. */
 export function textsOf(panel: NotebookPanel): CellText[] {
-  return panel.content.widgets.map(textOf);
+  return panel.content.widgets.map(({ model }) => textOf(model));
 }
 
 /** Return a cell as far as steps are concerned. */
-export function textOf({ model }: Cell): CellText {
+export function textOf(model: ICellModel): CellText {
   return {
     id: model.id,
     isCode: model.type === 'code',

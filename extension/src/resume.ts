@@ -37,7 +37,7 @@ export async function resume(parts: Parts): Promise<void> {
 export async function restore(parts: Parts): Promise<void> {
   const { follower, model } = parts;
   const { panel } = follower;
-  if (panel === null || !model.canRestore) {
+  if (panel === null || !model.hasCommitted || model.kernel.status !== 'idle') {
     return;
   }
   await saved(panel, parts);

@@ -2,7 +2,7 @@
 
 import type { Kernel } from '@jupyterlab/services';
 
-import { isEnabled, quoted, statusOf, type } from '../kernel';
+import { isEnabled, statusOf, type } from '../kernel';
 
 interface Request {
   readonly code: string;
@@ -104,15 +104,5 @@ describe('type', () => {
       isDone: false,
       text: 'first\nanother kernel holds the run'
     });
-  });
-});
-
-describe('quoted', () => {
-  it.each([
-    ['it was a test', "'it was a test'"],
-    ["it's {x} for $5", `'it'"'"'s {{x}} for $$5'`],
-    ['two\nlines', "'two lines'"]
-  ])('%s', (word, expected) => {
-    expect(quoted(word)).toBe(expected);
   });
 });

@@ -103,9 +103,9 @@ describe('RunModel', () => {
 
     expect(model.canResume).toBe(false);
     model.setKernel({ status: 'idle', isEnabled: null });
-    expect([model.canResume, model.canRestore]).toEqual([true, true]);
+    expect([model.canResume, model.hasCommitted]).toEqual([true, true]);
     model.setKernel({ status: 'busy', isEnabled: true });
-    expect([model.canResume, model.canRestore]).toEqual([false, false]);
+    expect(model.canResume).toBe(false);
   });
 
   it.each([
@@ -113,14 +113,14 @@ describe('RunModel', () => {
     ['ambiguous', true],
     ['new', false],
     ['empty', false]
-  ])('can restore what is in the notebook and committed: %s', async (name, can) => {
+  ])('knows whether something of the notebook is committed: %s', async (name, can) => {
     const { client, model } = setUp();
     const done = model.follow('nb.ipynb');
     client.answer(0, golden(name));
     await done;
     model.setKernel({ status: 'idle', isEnabled: null });
 
-    expect(model.canRestore).toBe(can);
+    expect(model.hasCommitted).toBe(can);
   });
 
   it.each(['ambiguous', 'committed', 'empty'])('cannot resume when %s', async name => {

@@ -30,6 +30,7 @@ from nbresume.ui.asking import Asked, ask, history_of, world_of
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
 _KINDS = click.Choice(EVIDENCE_KINDS)
+_WHOLE = click.Choice([how.value for how in WHOLE])
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -180,7 +181,7 @@ def history(notebook: Path, step: str, *, as_json: bool) -> None:
 @cli.command()
 @_NOTEBOOK
 @click.argument("step")
-@click.argument("how", type=click.Choice(WHOLE))
+@click.argument("how", type=_WHOLE)
 @click.option("--because", default="", help="The reason, kept on record.")
 @click.option("--kind", default="statement", type=_KINDS, help="Of evidence.")
 @click.option("--reference", default="", help="What proves it (an id, a link).")

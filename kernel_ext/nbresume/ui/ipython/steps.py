@@ -26,6 +26,7 @@ from nbresume.ui.answers import UNSAID, answer_of
 from nbresume.ui.ipython.pages import Pages, Phase
 from nbresume.ui.widget import OnMain, Panel
 
+SETTLE = click.Choice([how.value for how in WHOLE])
 KINDS = click.Choice(EVIDENCE_KINDS)
 
 
@@ -136,7 +137,7 @@ def _rerun(
 
 @steps.command("resolve", add_help_option=False)
 @click.argument("name")
-@click.argument("how", type=click.Choice(WHOLE))
+@click.argument("how", type=SETTLE)
 @click.option("--because", default="", help="The reason, kept on record.")
 @click.option("--kind", default="statement", type=KINDS, help="Of evidence.")
 @click.option("--reference", default="", help="What proves it (an id, a link).")
