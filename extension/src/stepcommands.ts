@@ -67,12 +67,14 @@ export function addStepCommands(parts: StepParts): string[] {
   });
   add(parts, CommandIDs.unlock, {
     label: trans.__('Unlock the Cell of the Step'),
+    short: trans.__('Unlock its cell'),
     caption: trans.__('Make it editable here until its next commit'),
     whyNot: step => whyNotUnlock(step, trans),
     act: step => unlock(parts, step)
   });
   add(parts, CommandIDs.rerun, {
     label: trans.__('Run the Step Again'),
+    short: trans.__('Run it again'),
     caption: trans.__('Though it is committed, and nothing has changed'),
     whyNot: step => whyNotRerun(step, model, trans),
     act: step => rerun(parts, step)
