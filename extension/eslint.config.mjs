@@ -9,6 +9,11 @@ const without = (files, group, message) => ({
 const GLUE = [
   './follow',
   './notebook',
+  './lines',
+  './marks',
+  './decorate',
+  './save',
+  './resume',
   './commands',
   './stepcommands',
   './menu',
@@ -62,7 +67,12 @@ export default [
     'parsers know parsers'
   ),
   without(
-    ['src/client.ts', 'src/kernel.ts'],
+    ['src/locks.ts', 'src/marker.ts'],
+    ['@*/**', 'react', './model', './client', ...VIEWS, ...GLUE],
+    'decisions about cells know no page'
+  ),
+  without(
+    ['src/client.ts', 'src/kernel.ts', 'src/comm.ts'],
     [...VIEWS, ...GLUE],
     'what talks knows no view'
   ),

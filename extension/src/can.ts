@@ -49,3 +49,28 @@ export function whyNotDecide(step: StepView | null, trans: TranslationBundle): s
 export function whyNotInspect(step: StepView | null, trans: TranslationBundle): string {
   return step?.committedAt ? '' : trans.__('Nothing is committed of this step');
 }
+
+/** Return why a step's cell cannot be unlocked; empty if it can. */
+export function whyNotUnlock(step: StepView | null, trans: TranslationBundle): string {
+  return step !== null && step.state === 'COMMITTED' && step.place >= 0
+    ? ''
+    : trans.__('The step is not committed, so its cell is not locked');
+}
+
+/** Return why a step cannot be run again now; empty if it can. */
+export function whyNotRerun(
+  step: StepView | null,
+  model: RunModel,
+  trans: TranslationBundle
+): string {
+  return step?.isLocked && step.place >= 0
+    ? whyNoKernel(model, trans)
+    : trans.__('The step is not committed: it runs when its cell is run');
+}
+
+/** Return why nothing can be restored now; empty if it can. */
+export function whyNotRestore(model: RunModel, trans: TranslationBundle): string {
+  return model.hasCommitted
+    ? whyNoKernel(model, trans)
+    : trans.__('Nothing of this notebook is committed yet');
+}

@@ -8,17 +8,22 @@ import {
   ISessionContextDialogs,
   Sanitizer
 } from '@jupyterlab/apputils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { RunClient } from './client';
 import { addCommands } from './commands';
+import { Decorator } from './decorate';
 import { Follower } from './follow';
 import { Inquiry } from './inquiry';
+import { Lines } from './lines';
 import { StepMenu } from './menu';
 import { RunModel } from './model';
 import { NotebookHand } from './notebook';
+import { saveWhatRan } from './save';
 import type { Actions } from './sidebar';
 import { Sidebar } from './sidebar';
 import { StatusItem } from './status';
@@ -38,7 +43,9 @@ const plugin: JupyterFrontEndPlugin<void> = {
     ILayoutRestorer,
     ISessionContextDialogs,
     ISanitizer,
-    IStatusBar
+    IStatusBar,
+    ISettingRegistry,
+    IDocumentManager
   ],
   activate
 };
@@ -51,7 +58,9 @@ function activate(
   restorer: ILayoutRestorer | null,
   dialogs: ISessionContextDialogs | null,
   someSanitizer: ISanitizer | null,
-  statusBar: IStatusBar | null
+  statusBar: IStatusBar | null,
+  settings: ISettingRegistry | null,
+  documents: IDocumentManager | null
 ): void {
   const translator = someTranslator ?? nullTranslator;
   const trans = translator.load(DOMAIN);
@@ -70,10 +79,15 @@ function activate(
   );
   app.shell.add(sidebar, 'right', { rank: RANK, type: 'nbresume' });
   restorer?.add(sidebar, sidebar.id);
-  const follower = new Follower(tracker, model, () => sidebar.isVisible);
+  const lines = new Lines(tracker);
+  const follower = new Follower(tracker, model, lines, () => sidebar.isVisible);
+  const decorator = new Decorator(tracker, model, client, lines, trans);
+  if (documents !== null) {
+    saveWhatRan(tracker, lines, documents);
+  }
   sidebar.shown.connect(() => void follower.refresh());
   const hand = new NotebookHand(dialogs, translator);
-  const parts = { app, follower, hand, model, trans, client, inquiry };
+  const parts = { app, decorator, follower, hand, model, trans, client, inquiry };
   for (const command of [...addCommands(parts), ...addStepCommands(parts)]) {
     const category = trans.__('Notebook Steps');
     palette?.addItem({ command, category, args: { isPalette: true } });
@@ -86,6 +100,13 @@ function activate(
     rank: RANK,
     isActive: () => item.isActive,
     activeStateChanged: model.stateChanged
+  });
+  void settings?.load(PLUGIN_ID).then(loaded => {
+    const read = (): void => {
+      decorator.isInMetadata = loaded.get('lockInMetadata').composite === true;
+    };
+    loaded.changed.connect(read);
+    read();
   });
 }
 

@@ -60,7 +60,11 @@ export function told(live: Live, message: unknown, nowMs: number): Live {
   switch (fields?.event) {
     case 'session':
       return (
-        session(fields) ?? { ...NOT_LIVE, link: 'other', version: versionOf(fields) }
+        session(live, fields) ?? {
+          ...NOT_LIVE,
+          link: 'other',
+          version: versionOf(fields)
+        }
       );
     case 'step':
       return step(live, fields, nowMs) ?? { ...live, link: 'other', running: null };
@@ -75,7 +79,7 @@ export function ended(live: Live): Live {
   return { ...NOT_LIVE, link: live.link === 'open' ? 'lost' : 'absent' };
 }
 
-function session(fields: Fields): Live | null {
+function session({ running }: Live, fields: Fields): Live | null {
   const steps = fieldsOf(fields.steps);
   const { run_id: runId, version } = fields;
   if (steps === null || typeof runId !== 'string' || typeof version !== 'string') {
@@ -89,7 +93,7 @@ function session(fields: Fields): Live | null {
     }
     held.set(name, known);
   }
-  return { link: 'open', runId, version, held, running: null };
+  return { link: 'open', runId, version, held, running };
 }
 
 function step(live: Live, fields: Fields, nowMs: number): Live | null {
@@ -102,25 +106,11 @@ function step(live: Live, fields: Fields, nowMs: number): Live | null {
     return { ...live, running: { step: name, cellId, sinceMs: nowMs } };
   }
   const running = live.running?.step === name ? null : live.running;
-  const how = heldAfter(phase, live.held.get(name));
-  return how === undefined
-    ? { ...live, running }
-    : { ...live, running, held: new Map(live.held).set(name, how) };
-}
-
-/** A step that was run here and is shown again is still one that was run here. */
-function heldAfter(phase: Phase, before: Held | undefined): Held | undefined {
-  switch (phase) {
-    case 'committed':
-      return 'ran';
-    case 'restored':
-      return before ?? 'restored';
-    case 'running':
-    case 'failed':
-    case 'refused':
-    case 'interrupted':
-      return before;
-  }
+  // the kernel tells a replay of what it ran itself as committed
+  const how = { committed: 'ran', restored: 'restored' } as const;
+  return phase === 'committed' || phase === 'restored'
+    ? { ...live, running, held: new Map(live.held).set(name, how[phase]) }
+    : { ...live, running };
 }
 
 type Fields = Readonly<Record<string, unknown>>;

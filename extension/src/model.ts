@@ -74,21 +74,6 @@ export class RunModel {
     return steps.find(step => step.name === resumeFrom) ?? null;
   }
 
-  /** The step above the resume point; null if there is none. All above are committed. */
-  get lastCommitted(): StepView | null {
-    const point = this.resumePoint;
-    if (this._answer?.kind !== 'run' || point === null) {
-      return null;
-    }
-    const above = this._answer.view.steps.filter(
-      ({ place }) => place >= 0 && place < point.place
-    );
-    return above.reduce<StepView | null>(
-      (last, step) => (last === null || step.place > last.place ? step : last),
-      null
-    );
-  }
-
   /** There is something to go on with, and a kernel that can do it now. */
   get canResume(): boolean {
     return (
@@ -96,6 +81,14 @@ export class RunModel {
       this._answer.view.revision >= 0 &&
       this.resumePoint?.plan === 'rerun' &&
       this._kernel.status === 'idle'
+    );
+  }
+
+  /** There is something that a kernel could bind. */
+  get hasCommitted(): boolean {
+    return (
+      this._answer?.kind === 'run' &&
+      this._answer.view.steps.some(({ place, isLocked }) => place >= 0 && isLocked)
     );
   }
 

@@ -13,7 +13,8 @@ import type { ITranslator } from '@jupyterlab/translation';
 
 import type { CellText } from './cells';
 import { findLoad, findStep } from './cells';
-import type { StepView } from './runview';
+import { firstOf } from './marker';
+import type { RunView } from './runview';
 
 const LOAD = '%load_ext nbresume';
 
@@ -51,10 +52,16 @@ export class NotebookHand {
     return this.run(panel, notebook.activeCellIndex, notebook.activeCellIndex + 1);
   }
 
-  /** Run the cells below a step's cell; all cells if there is no such step. */
-  async runBelow(panel: NotebookPanel, step: StepView | null): Promise<boolean> {
-    const place = step === null ? -1 : findStep(textsOf(panel), step.cellId, step.name);
-    return this.run(panel, place + 1);
+  /** Run the cells from where the run goes on; none if that is nowhere. */
+  async runBelow(panel: NotebookPanel, view: RunView): Promise<boolean> {
+    const first = firstOf(textsOf(panel), view);
+    return first >= 0 && this.run(panel, first);
+  }
+
+  /** Run the cell of a step. */
+  async runStep(panel: NotebookPanel, cellId: string, name: string): Promise<boolean> {
+    const place = findStep(textsOf(panel), cellId, name);
+    return place >= 0 && this.run(panel, place, place + 1);
   }
 
   private run(panel: NotebookPanel, first: number, end?: number): Promise<boolean> {

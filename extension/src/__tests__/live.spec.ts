@@ -52,13 +52,19 @@ describe('told', () => {
     expect([live.running, live.held.get('train')]).toEqual([null, held]);
   });
 
-  it('a step that was run here and is shown again was still run here', () => {
+  it('holds a step as the kernel told it last', () => {
     const live = after(SESSION, event('restored', 'load'), event('failed', 'clean'));
 
     expect([live.held.get('load'), live.held.get('clean')]).toEqual([
-      'ran',
+      'restored',
       'restored'
     ]);
+  });
+
+  it('a session that is told anew ends no step', () => {
+    const live = after(SESSION, event('running'), { ...SESSION, steps: {} });
+
+    expect([live.running?.step, live.held.size]).toEqual(['train', 0]);
   });
 
   it('what ends is the step that ended', () => {

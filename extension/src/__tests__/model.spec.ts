@@ -103,9 +103,24 @@ describe('RunModel', () => {
 
     expect(model.canResume).toBe(false);
     model.setKernel({ status: 'idle', isEnabled: null });
-    expect([model.canResume, model.lastCommitted?.name]).toEqual([true, 'mail']);
+    expect([model.canResume, model.hasCommitted]).toEqual([true, true]);
     model.setKernel({ status: 'busy', isEnabled: true });
     expect(model.canResume).toBe(false);
+  });
+
+  it.each([
+    ['committed', true],
+    ['ambiguous', true],
+    ['new', false],
+    ['empty', false]
+  ])('knows whether something of the notebook is committed: %s', async (name, can) => {
+    const { client, model } = setUp();
+    const done = model.follow('nb.ipynb');
+    client.answer(0, golden(name));
+    await done;
+    model.setKernel({ status: 'idle', isEnabled: null });
+
+    expect(model.hasCommitted).toBe(can);
   });
 
   it.each(['ambiguous', 'committed', 'empty'])('cannot resume when %s', async name => {

@@ -15,15 +15,6 @@ pytestmark = pytest.mark.kernel
 
 A = "%%step a\nx = [1, 2]"
 SLOW = "%%step b\nimport time\ntime.sleep(60)"
-MAIL = "%%step c --effects\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
-
-
-@pytest.fixture
-def folder(server):
-    """Return an empty folder below the server's root."""
-    made = server.root / f"f{time.monotonic_ns()}"
-    made.mkdir()
-    return made
 
 
 def path_of(folder, name="nb.ipynb"):
@@ -52,14 +43,9 @@ def without_age(view):
     return view | {"metrics": view["metrics"] | {"resume_age_s": None}}
 
 
-def test_the_run_is_that_of_the_command(server, folder):
+def test_the_run_is_that_of_the_command(server, in_doubt):
     """With no kernel, the route gives what `nbresume status --json` prints."""
-    save(folder / "nb.ipynb", LOAD, A, MAIL)
-    with Kernel(folder, "nb.ipynb") as kernel:
-        kernel.ok(LOAD, "c0")
-        kernel.ok(A, "c1")
-        kernel.send(MAIL, "c2")
-        kernel.process.wait()
+    folder = in_doubt
     before = hashes(folder / ".nbresume")
 
     answer = server.get("nbresume/run", path=path_of(folder))
