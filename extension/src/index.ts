@@ -2,17 +2,33 @@
 
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ILayoutRestorer } from '@jupyterlab/application';
-import { ICommandPalette, ISessionContextDialogs } from '@jupyterlab/apputils';
+import {
+  ICommandPalette,
+  ISanitizer,
+  ISessionContextDialogs,
+  Sanitizer
+} from '@jupyterlab/apputils';
+import { IDocumentManager } from '@jupyterlab/docmanager';
 import { INotebookTracker } from '@jupyterlab/notebook';
+import { ISettingRegistry } from '@jupyterlab/settingregistry';
+import { IStatusBar } from '@jupyterlab/statusbar';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { RunClient } from './client';
 import { addCommands } from './commands';
+import { Decorator } from './decorate';
 import { Follower } from './follow';
+import { Inquiry } from './inquiry';
+import { Lines } from './lines';
+import { StepMenu } from './menu';
 import { RunModel } from './model';
 import { NotebookHand } from './notebook';
+import { saveWhatRan } from './save';
+import type { Actions } from './sidebar';
 import { Sidebar } from './sidebar';
-import { CommandIDs, DOMAIN, PLUGIN_ID } from './tokens';
+import { StatusItem } from './status';
+import { addStepCommands } from './stepcommands';
+import { CommandIDs, DOMAIN, PLUGIN_ID, STATUS_ID } from './tokens';
 
 const RANK = 900;
 
@@ -21,7 +37,16 @@ const plugin: JupyterFrontEndPlugin<void> = {
   description: 'Shows the steps of the current notebook and where it goes on.',
   autoStart: true,
   requires: [INotebookTracker],
-  optional: [ITranslator, ICommandPalette, ILayoutRestorer, ISessionContextDialogs],
+  optional: [
+    ITranslator,
+    ICommandPalette,
+    ILayoutRestorer,
+    ISessionContextDialogs,
+    ISanitizer,
+    IStatusBar,
+    ISettingRegistry,
+    IDocumentManager
+  ],
   activate
 };
 
@@ -31,30 +56,80 @@ function activate(
   someTranslator: ITranslator | null,
   palette: ICommandPalette | null,
   restorer: ILayoutRestorer | null,
-  dialogs: ISessionContextDialogs | null
+  dialogs: ISessionContextDialogs | null,
+  someSanitizer: ISanitizer | null,
+  statusBar: IStatusBar | null,
+  settings: ISettingRegistry | null,
+  documents: IDocumentManager | null
 ): void {
   const translator = someTranslator ?? nullTranslator;
   const trans = translator.load(DOMAIN);
-  const model = new RunModel(new RunClient(app.serviceManager.serverSettings));
+  const client = new RunClient(app.serviceManager.serverSettings);
+  const model = new RunModel(client);
+  const inquiry = new Inquiry(client, model);
+  const sanitizer = someSanitizer ?? new Sanitizer();
   const sidebar = new Sidebar(
-    model,
     {
-      refresh: () => void app.commands.execute(CommandIDs.refresh),
-      enable: () => void app.commands.execute(CommandIDs.enable),
-      save: () => void app.commands.execute('docmanager:save'),
-      resume: () => void app.commands.execute(CommandIDs.resume),
-      goTo: ({ name }) => void app.commands.execute(CommandIDs.goTo, { step: name })
+      model,
+      inquiry,
+      actions: actionsOf(app),
+      sanitize: html => sanitizer.sanitize(html)
     },
     translator
   );
   app.shell.add(sidebar, 'right', { rank: RANK, type: 'nbresume' });
   restorer?.add(sidebar, sidebar.id);
-  const follower = new Follower(tracker, model, () => sidebar.isVisible);
+  const lines = new Lines(tracker);
+  const follower = new Follower(tracker, model, lines, () => sidebar.isVisible);
+  const decorator = new Decorator(tracker, model, client, lines, trans);
+  if (documents !== null) {
+    saveWhatRan(tracker, lines, documents);
+  }
   sidebar.shown.connect(() => void follower.refresh());
   const hand = new NotebookHand(dialogs, translator);
-  for (const command of addCommands({ app, follower, hand, model, trans })) {
-    palette?.addItem({ command, category: trans.__('Notebook Steps') });
+  const parts = { app, decorator, follower, hand, model, trans, client, inquiry };
+  for (const command of [...addCommands(parts), ...addStepCommands(parts)]) {
+    const category = trans.__('Notebook Steps');
+    palette?.addItem({ command, category, args: { isPalette: true } });
   }
+  const show = (): void => void app.commands.execute(CommandIDs.show);
+  const item = new StatusItem(model, trans, show);
+  statusBar?.registerStatusItem(STATUS_ID, {
+    item,
+    align: 'left',
+    rank: RANK,
+    isActive: () => item.isActive,
+    activeStateChanged: model.stateChanged
+  });
+  void settings?.load(PLUGIN_ID).then(loaded => {
+    const read = (): void => {
+      decorator.isInMetadata = loaded.get('lockInMetadata').composite === true;
+    };
+    loaded.changed.connect(read);
+    read();
+  });
+}
+
+/** Every click is a command, so that keys and menus do the same. */
+function actionsOf({ commands }: JupyterFrontEnd): Actions {
+  const menu = new StepMenu(commands);
+  const run = (id: string, args: { step?: string } = {}): void =>
+    void commands.execute(id, args);
+  return {
+    refresh: () => run(CommandIDs.refresh),
+    enable: () => run(CommandIDs.enable),
+    save: () => run('docmanager:save'),
+    resume: () => run(CommandIDs.resume),
+    restore: () => run(CommandIDs.restore),
+    whyNotRestore: () =>
+      commands.isEnabled(CommandIDs.restore)
+        ? ''
+        : commands.caption(CommandIDs.restore),
+    plan: () => run(CommandIDs.plan),
+    goTo: ({ name }) => run(CommandIDs.goTo, { step: name }),
+    decide: ({ name }) => run(CommandIDs.decide, { step: name }),
+    menu: ({ name }, button) => menu.open(name, button)
+  };
 }
 
 export default plugin;

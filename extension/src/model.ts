@@ -8,6 +8,8 @@
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
+import type { Live } from './live';
+import { NOT_LIVE } from './live';
 import type { Answer, RunEvent, StepView } from './runview';
 
 /** What the model asks: the client, or a fake. */
@@ -53,6 +55,11 @@ export class RunModel {
     return this._kernel;
   }
 
+  /** What the kernel itself tells: it is newer than the answer while a step runs. */
+  get live(): Live {
+    return this._live;
+  }
+
   /** Code cells differ from those of the file, which is what the server reads. */
   get isEdited(): boolean {
     return this._isEdited;
@@ -67,21 +74,6 @@ export class RunModel {
     return steps.find(step => step.name === resumeFrom) ?? null;
   }
 
-  /** The step above the resume point; null if there is none. All above are committed. */
-  get lastCommitted(): StepView | null {
-    const point = this.resumePoint;
-    if (this._answer?.kind !== 'run' || point === null) {
-      return null;
-    }
-    const above = this._answer.view.steps.filter(
-      ({ place }) => place >= 0 && place < point.place
-    );
-    return above.reduce<StepView | null>(
-      (last, step) => (last === null || step.place > last.place ? step : last),
-      null
-    );
-  }
-
   /** There is something to go on with, and a kernel that can do it now. */
   get canResume(): boolean {
     return (
@@ -89,6 +81,14 @@ export class RunModel {
       this._answer.view.revision >= 0 &&
       this.resumePoint?.plan === 'rerun' &&
       this._kernel.status === 'idle'
+    );
+  }
+
+  /** There is something that a kernel could bind. */
+  get hasCommitted(): boolean {
+    return (
+      this._answer?.kind === 'run' &&
+      this._answer.view.steps.some(({ place, isLocked }) => place >= 0 && isLocked)
     );
   }
 
@@ -104,6 +104,7 @@ export class RunModel {
       this._answer = null;
       this._events = null;
       this._kernel = NO_KERNEL;
+      this._live = NOT_LIVE;
       this._isEdited = false;
       this._said = '';
     }
@@ -146,6 +147,14 @@ export class RunModel {
     }
   }
 
+  /** Take what the kernel told of its steps. */
+  setLive(live: Live): void {
+    if (live !== this._live) {
+      this._live = live;
+      this._stateChanged.emit();
+    }
+  }
+
   /** Take whether code cells were changed since the file was written. */
   setEdited(isEdited: boolean): void {
     if (isEdited !== this._isEdited) {
@@ -167,6 +176,7 @@ export class RunModel {
   private _answer: Answer | null = null;
   private _events: readonly RunEvent[] | null = null;
   private _kernel: KernelFacts = NO_KERNEL;
+  private _live: Live = NOT_LIVE;
   private _isEdited = false;
   private _said = '';
   private _isTrailShown = false;

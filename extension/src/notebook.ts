@@ -6,13 +6,15 @@
  */
 
 import type { ISessionContext, ISessionContextDialogs } from '@jupyterlab/apputils';
+import type { ICellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { NotebookActions } from '@jupyterlab/notebook';
 import type { ITranslator } from '@jupyterlab/translation';
 
 import type { CellText } from './cells';
 import { findLoad, findStep } from './cells';
-import type { StepView } from './runview';
+import { firstOf } from './marker';
+import type { RunView } from './runview';
 
 const LOAD = '%load_ext nbresume';
 
@@ -50,10 +52,16 @@ export class NotebookHand {
     return this.run(panel, notebook.activeCellIndex, notebook.activeCellIndex + 1);
   }
 
-  /** Run the cells below a step's cell; all cells if there is no such step. */
-  async runBelow(panel: NotebookPanel, step: StepView | null): Promise<boolean> {
-    const place = step === null ? -1 : findStep(textsOf(panel), step.cellId, step.name);
-    return this.run(panel, place + 1);
+  /** Run the cells from where the run goes on; none if that is nowhere. */
+  async runBelow(panel: NotebookPanel, view: RunView): Promise<boolean> {
+    const first = firstOf(textsOf(panel), view);
+    return first >= 0 && this.run(panel, first);
+  }
+
+  /** Run the cell of a step. */
+  async runStep(panel: NotebookPanel, cellId: string, name: string): Promise<boolean> {
+    const place = findStep(textsOf(panel), cellId, name);
+    return place >= 0 && this.run(panel, place, place + 1);
   }
 
   private run(panel: NotebookPanel, first: number, end?: number): Promise<boolean> {
@@ -70,9 +78,14 @@ export class NotebookHand {
 
 /** Return the cells of an open notebook as far as steps are concerned. */
 export function textsOf(panel: NotebookPanel): CellText[] {
-  return panel.content.widgets.map(({ model }) => ({
+  return panel.content.widgets.map(({ model }) => textOf(model));
+}
+
+/** Return a cell as far as steps are concerned. */
+export function textOf(model: ICellModel): CellText {
+  return {
     id: model.id,
     isCode: model.type === 'code',
     source: model.sharedModel.getSource()
-  }));
+  };
 }

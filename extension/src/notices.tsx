@@ -4,7 +4,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { RunModel } from './model';
-import type { Answer, RunView } from './runview';
+import { sentences } from './sentences';
 
 interface NoticesProps {
   readonly model: RunModel;
@@ -70,57 +70,4 @@ export function Notices({
       )}
     </>
   );
-}
-
-function sentences(answer: Answer, trans: TranslationBundle): string[] {
-  switch (answer.kind) {
-    case 'run':
-      return runSentences(answer.view, trans);
-    case 'no-run':
-      return [
-        trans.__(
-          'Nothing of this notebook is stored yet. Begin a cell with %%%%step NAME, and run it.'
-        )
-      ];
-    case 'refused': {
-      const { message, because, remedy } = answer.refusal;
-      return [because === '' ? message : `${message}: ${because}.`, remedy];
-    }
-    case 'unreachable':
-      return [
-        answer.status === 0
-          ? trans.__('The Jupyter server does not answer.')
-          : trans.__(
-              'The Jupyter server does not know nbresume (status %1). Install nbresume where the server runs, and restart the server.',
-              String(answer.status)
-            )
-      ];
-    case 'unreadable':
-      return [
-        trans.__(
-          'The server answered in a way that this page does not understand (%1). Reload the page; nbresume may be older here than on the server.',
-          answer.because
-        )
-      ];
-  }
-}
-
-function runSentences(view: RunView, trans: TranslationBundle): string[] {
-  const said: string[] = [];
-  if (!view.isTrusted) {
-    said.push(
-      trans.__(
-        'This run was written under another key. Nothing of it is loaded until you type nbresume trust FOLDER.'
-      )
-    );
-  }
-  if (view.damaged.length > 0) {
-    said.push(
-      trans.__(
-        'Damaged records: %1. Type %steps verify to see what is concerned.',
-        view.damaged.join(', ')
-      )
-    );
-  }
-  return [...said, ...view.differs];
 }

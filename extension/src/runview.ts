@@ -1,10 +1,40 @@
 /**
  * The run of a notebook as the server sends it: types, and the parser at the border.
  *
- * The rule: this file imports nothing. What cannot be understood is an answer too,
- * never a half-understood view. `tests/data/runview` holds the same views for the
- * tests of both languages.
+ * The rule: it imports parsers and nothing else. What cannot be understood is an
+ * answer too, never a half-understood view. `tests/data/runview` holds the same views
+ * for the tests of both languages.
  */
+
+import {
+  Misshapen,
+  asNumber,
+  asText,
+  count,
+  flag,
+  list,
+  object,
+  oneOf,
+  orNull,
+  text,
+  texts
+} from './fields';
+import type { Fields } from './fields';
+import { way } from './stored';
+import type { Way } from './stored';
+
+export { parseExplained, parsePlan, parseStepDetails } from './stored';
+export type {
+  Cue,
+  Explained,
+  MimeBundle,
+  OutputDetails,
+  PlanView,
+  PlannedStep,
+  StepDetails,
+  Verdict,
+  Way
+} from './stored';
 
 export const SCHEMA = 1;
 
@@ -39,6 +69,12 @@ export interface StepView {
   readonly reasons: readonly string[];
   /** What to type next, if something has to be decided. */
   readonly remedy: string;
+  /** The ways out, if something has to be decided. */
+  readonly ways: readonly Way[];
+  /** What a person is told before settling it. */
+  readonly evidence: readonly string[];
+  /** ISO time of the attempt whose outcome is unknown; null if none. */
+  readonly startedAt: string | null;
   /** ISO time of the commit; null if none. */
   readonly committedAt: string | null;
   readonly durationS: number | null;
@@ -46,14 +82,20 @@ export interface StepView {
   readonly attempts: number;
   /** Names that the commit could not keep, and why. */
   readonly notKept: Readonly<Record<string, string>>;
+  /** It declared effects, has some on record, or is locked like one that did. */
+  readonly hasEffects: boolean;
   readonly effectCount: number;
   readonly openEffects: readonly string[];
+  /** Names that the commit holds. */
+  readonly outputs: readonly string[];
 }
 
 /** Who writes the run. */
 export interface ClaimView {
   readonly pid: number;
   readonly host: string;
+  /** The release of nbresume in that kernel, as in "nbresume 0.1.0". */
+  readonly product: string;
   /** null: it cannot be known from the server. */
   readonly isAlive: boolean | null;
 }
@@ -61,6 +103,10 @@ export interface ClaimView {
 /** One run as people see it. */
 export interface RunView {
   readonly runId: string;
+  /** The release of nbresume in the server. */
+  readonly version: string;
+  /** Where the notebook lay at the last claim. */
+  readonly notebook: string;
   readonly order: string;
   readonly isTrusted: boolean;
   readonly differs: readonly string[];
@@ -98,10 +144,6 @@ export type Answer =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'unreachable'; readonly status: number }
   | { readonly kind: 'unreadable'; readonly because: string };
-
-type Fields = Readonly<Record<string, unknown>>;
-
-class Misshapen extends Error {}
 
 /** Return the answer that a RunView in JSON is. */
 export function parseRunView(value: unknown): Answer {
@@ -155,6 +197,8 @@ function guarded(parse: () => Answer): Answer {
 function runView(fields: Fields): RunView {
   return {
     runId: text(fields, 'run_id'),
+    version: text(fields, 'version'),
+    notebook: text(fields, 'notebook'),
     order: text(fields, 'order'),
     isTrusted: flag(fields, 'trusted'),
     differs: list(fields.differs, 'differs', asText),
@@ -178,13 +222,18 @@ function stepView(value: unknown): StepView {
     plan: oneOf(PLANS, fields.plan, 'plan'),
     reasons: list(fields.reasons, 'reasons', asText),
     remedy: text(fields, 'remedy'),
+    ways: list(fields.ways, 'ways', way),
+    evidence: list(fields.evidence, 'evidence', asText),
+    startedAt: orNull(fields.started_at, asText),
     committedAt: orNull(fields.committed_at, asText),
     durationS: orNull(fields.duration_s, asNumber),
     payloadBytes: count(fields, 'payload_bytes'),
     attempts: count(fields, 'attempts'),
     notKept: texts(fields.not_kept, 'not_kept'),
+    hasEffects: flag(fields, 'has_effects'),
     effectCount: count(fields, 'effect_count'),
-    openEffects: list(fields.open_effects, 'open_effects', asText)
+    openEffects: list(fields.open_effects, 'open_effects', asText),
+    outputs: list(fields.outputs, 'outputs', asText)
   };
 }
 
@@ -193,6 +242,7 @@ function claimView(value: unknown): ClaimView {
   return {
     pid: count(fields, 'pid'),
     host: text(fields, 'host'),
+    product: text(fields, 'product'),
     isAlive: fields.alive === null ? null : flag(fields, 'alive')
   };
 }
@@ -208,69 +258,4 @@ function runEvent(value: unknown): RunEvent {
     why: text(fields, 'why'),
     durationS: orNull(fields.duration_s, asNumber)
   };
-}
-
-function object(value: unknown, name: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Misshapen(`${name} is no object`);
-  }
-  return value as Fields;
-}
-
-function list<T>(
-  value: unknown,
-  name: string,
-  parse: (item: unknown) => T
-): readonly T[] {
-  if (!Array.isArray(value)) {
-    throw new Misshapen(`${name} is no list`);
-  }
-  return value.map(item => parse(item));
-}
-
-function texts(value: unknown, name: string): Readonly<Record<string, string>> {
-  const entries = Object.entries(object(value, name));
-  return Object.fromEntries(entries.map(([key, item]) => [key, asText(item)]));
-}
-
-function text(fields: Fields, name: string): string {
-  return asText(fields[name], name);
-}
-
-function count(fields: Fields, name: string): number {
-  return asNumber(fields[name], name);
-}
-
-function flag(fields: Fields, name: string): boolean {
-  const value = fields[name];
-  if (typeof value !== 'boolean') {
-    throw new Misshapen(`${name} is neither true nor false`);
-  }
-  return value;
-}
-
-function asText(value: unknown, name: unknown = 'an item'): string {
-  if (typeof value !== 'string') {
-    throw new Misshapen(`${String(name)} is no text`);
-  }
-  return value;
-}
-
-function asNumber(value: unknown, name: unknown = 'an item'): number {
-  if (typeof value !== 'number') {
-    throw new Misshapen(`${String(name)} is no number`);
-  }
-  return value;
-}
-
-function orNull<T>(value: unknown, parse: (item: unknown) => T): T | null {
-  return value === null ? null : parse(value);
-}
-
-function oneOf<T extends string>(known: readonly T[], value: unknown, name: string): T {
-  const found = known.find(item => item === value);
-  if (found === undefined) {
-    throw new Misshapen(`${name} ${String(value)}`);
-  }
-  return found;
 }

@@ -1,5 +1,5 @@
 /**
- * The sidebar: the run of the current notebook, read from the model only.
+ * The sidebar: the run of the current notebook, read from the models only.
  *
  * The rule: it decides nothing; what is clicked is handed on.
  */
@@ -11,28 +11,43 @@ import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 import * as React from 'react';
 
+import { whyNotResume } from './can';
+import { Details } from './details';
+import { KeepFocus } from './focus';
 import { stepsIcon } from './icons';
+import type { Inquiry } from './inquiry';
+import { SCROLLER } from './list';
 import type { RunModel } from './model';
 import { Notices } from './notices';
+import type { StepActions } from './step';
 import { Steps } from './steps';
-import type { GoTo } from './steps';
 import { DOMAIN, SIDEBAR_ID } from './tokens';
 import { Trail } from './trail';
 
 /** What can be asked for by a click. */
-export interface Actions {
+export interface Actions extends StepActions {
   readonly refresh: () => void;
   readonly enable: () => void;
   readonly save: () => void;
-  readonly resume: () => void;
-  readonly goTo: GoTo;
+  readonly restore: () => void;
+  /** Why the namespace cannot be restored now; empty if it can. */
+  readonly whyNotRestore: () => string;
+  readonly plan: () => void;
+}
+
+/** What the sidebar reads, and what it hands clicks to. */
+export interface SidebarParts {
+  readonly model: RunModel;
+  readonly inquiry: Inquiry;
+  readonly actions: Actions;
+  /** Makes HTML of a store safe to show. */
+  readonly sanitize: (html: string) => string;
 }
 
 /** The panel on the right. */
 export class Sidebar extends ReactWidget {
   constructor(
-    private readonly model: RunModel,
-    private readonly actions: Actions,
+    private readonly parts: SidebarParts,
     translator: ITranslator
   ) {
     super();
@@ -43,7 +58,8 @@ export class Sidebar extends ReactWidget {
     this.title.caption = this.trans.__('Steps of the notebook');
     this.node.setAttribute('role', 'region');
     this.node.setAttribute('aria-label', this.trans.__('Steps of the notebook'));
-    model.stateChanged.connect(() => this.update());
+    parts.model.stateChanged.connect(() => this.update());
+    parts.inquiry.stateChanged.connect(() => this.update());
   }
 
   /** Emitted when the sidebar comes into view. */
@@ -57,7 +73,8 @@ export class Sidebar extends ReactWidget {
   }
 
   protected render(): JSX.Element {
-    const { model, actions, trans } = this;
+    const { model, inquiry, actions, sanitize } = this.parts;
+    const { trans } = this;
     if (model.path === '') {
       return (
         <p className="jp-nbresume-empty">
@@ -67,59 +84,133 @@ export class Sidebar extends ReactWidget {
     }
     const view = model.answer?.kind === 'run' ? model.answer.view : null;
     const now = new Date();
+    const whyNot = whyNotResume(model, trans);
     return (
-      <>
-        <header className="jp-nbresume-head">
-          <h2 title={model.path}>{nameOf(model.path)}</h2>
-          <button
-            className="jp-nbresume-refresh"
-            title={trans.__('Look again')}
-            aria-label={trans.__('Look again')}
-            onClick={actions.refresh}
-          >
-            <refreshIcon.react
-              tag="span"
-              width="16px"
-              height="16px"
-              aria-hidden="true"
-            />
-          </button>
-        </header>
-        <p className="jp-nbresume-headline" role="status">
-          {view?.headline ?? ''}
-        </p>
-        <Notices
-          model={model}
-          enable={actions.enable}
-          save={actions.save}
-          dismiss={() => model.setSaid('')}
-          trans={trans}
-        />
-        {view !== null && (
-          <>
-            <Steps
-              view={view}
-              now={now}
-              canResume={model.canResume}
-              resume={actions.resume}
-              goTo={actions.goTo}
-              trans={trans}
-            />
-            <Trail
-              key={view.runId}
-              events={model.events}
-              now={now}
-              show={isShown => void model.showTrail(isShown)}
-              trans={trans}
-            />
-          </>
-        )}
-      </>
+      <KeepFocus>
+        <Head {...this.parts} trans={trans} />
+        <div className={SCROLLER} key={model.path}>
+          <Notices
+            model={model}
+            enable={actions.enable}
+            save={actions.save}
+            dismiss={() => model.setSaid('')}
+            trans={trans}
+          />
+          {inquiry.question?.kind === 'plan' && (
+            <Details inquiry={inquiry} sanitize={sanitize} trans={trans} />
+          )}
+          {view !== null && (
+            <>
+              <Steps
+                key={`steps of ${view.runId}`}
+                view={view}
+                inquiry={inquiry}
+                sanitize={sanitize}
+                now={now}
+                running={model.live.running}
+                whyNotResume={whyNot}
+                actions={actions}
+                trans={trans}
+              />
+              <Trail
+                key={view.runId}
+                events={model.events}
+                now={now}
+                show={isShown => void model.showTrail(isShown)}
+                trans={trans}
+              />
+            </>
+          )}
+        </div>
+      </KeepFocus>
     );
   }
 
   private readonly trans: TranslationBundle;
   private readonly _shown = new Signal<this, void>(this);
+}
+
+interface HeadProps extends SidebarParts {
+  readonly trans: TranslationBundle;
+}
+
+/** The notebook, where it stands in one sentence, and what can be done with it. */
+function Head({ model, actions, trans }: HeadProps): JSX.Element {
+  const view = model.answer?.kind === 'run' ? model.answer.view : null;
+  return (
+    <>
+      <header className="jp-nbresume-head">
+        <h2 title={model.path} tabIndex={-1}>
+          {nameOf(model.path)}
+        </h2>
+        <button
+          className="jp-nbresume-plain"
+          title={trans.__('Look again')}
+          aria-label={trans.__('Look again')}
+          onClick={actions.refresh}
+        >
+          <refreshIcon.react tag="span" width="16px" height="16px" aria-hidden="true" />
+        </button>
+      </header>
+      <p className="jp-nbresume-headline" role="status">
+        {view?.headline ?? ''}
+      </p>
+      {view !== null && (
+        <div className="jp-nbresume-buttons">
+          <HeadButton
+            label={trans.__('Resume')}
+            caption={trans.__(
+              'Bind what the committed steps made, and run every cell below them'
+            )}
+            whyNot={whyNotResume(model, trans)}
+            act={actions.resume}
+            isMain
+          />
+          <HeadButton
+            label={trans.__('Restore only')}
+            caption={trans.__('Bind what the committed steps made, and run nothing')}
+            whyNot={actions.whyNotRestore()}
+            act={actions.restore}
+          />
+          <HeadButton
+            label={trans.__('Plan')}
+            caption={trans.__('See what running all cells would do, and run nothing')}
+            whyNot=""
+            act={actions.plan}
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+interface HeadButtonProps {
+  readonly label: string;
+  readonly caption: string;
+  /** Why it does nothing now; empty if it does something. */
+  readonly whyNot: string;
+  readonly act: () => void;
+  readonly isMain?: boolean;
+}
+
+/** A button that keeps the focus, and says why, while it does nothing. */
+function HeadButton({
+  label,
+  caption,
+  whyNot,
+  act,
+  isMain = false
+}: HeadButtonProps): JSX.Element {
+  return (
+    <button
+      className={isMain ? 'jp-mod-styled jp-mod-accept' : 'jp-mod-styled'}
+      title={whyNot === '' ? caption : whyNot}
+      aria-disabled={whyNot !== ''}
+      onClick={() => whyNot === '' && act()}
+    >
+      {label}
+    </button>
+  );
 }
 
 function nameOf(path: string): string {

@@ -3,6 +3,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import { LongList } from './list';
 import type { RunEvent } from './runview';
 import { age } from './words';
 
@@ -22,9 +23,14 @@ export function Trail({ events, now, show, trans }: TrailProps): JSX.Element {
     >
       <summary>{trans.__('History')}</summary>
       {events !== null && (
-        <ol reversed aria-label={trans.__('Records of this run, newest first')}>
-          {[...events].reverse().map((event, place) => (
-            <li key={place} data-revision={event.revision}>
+        <LongList
+          items={[...events].reverse()}
+          keyOf={({ revision }) => String(revision)}
+          attributes={({ revision }) => ({ 'data-revision': revision })}
+          label={trans.__('Records of this run, newest first')}
+          className="jp-nbresume-records"
+          row={event => (
+            <>
               <div className="jp-nbresume-what">
                 {event.step !== '' && <b>{event.step} </b>}
                 {event.text}
@@ -41,9 +47,9 @@ export function Trail({ events, now, show, trans }: TrailProps): JSX.Element {
                   .filter(part => part !== '')
                   .join(' · ')}
               </div>
-            </li>
-          ))}
-        </ol>
+            </>
+          )}
+        />
       )}
     </details>
   );

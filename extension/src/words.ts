@@ -116,3 +116,11 @@ export function age(at: string, now: Date, trans: TranslationBundle): string {
   const days = Math.floor(seconds / DAY_S);
   return trans._n('%1 day ago', '%1 days ago', days);
 }
+
+/** Return how long something has been going on, without fractions: `7 s`. */
+export function elapsed(sinceMs: number, now: Date, trans: TranslationBundle): string {
+  const seconds = Math.floor(Math.max(0, now.getTime() - sinceMs) / 1000);
+  return seconds < MINUTE_S
+    ? trans.__('%1 s', String(seconds))
+    : duration(seconds, trans);
+}

@@ -107,10 +107,8 @@ def test_doubt_is_told_with_its_remedy(desk):
     expect(records.first).to_contain_text("mail began")
     expect(records).to_have_count(at.stored()["revision"] + 1)
     at.shoot("in-doubt")
-    at.command("apputils:change-theme", theme="JupyterLab Dark")
-    expect(at.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
+    at.dark()
     at.shoot("in-doubt-dark")
-    at.command("apputils:change-theme", theme="JupyterLab Light")
 
 
 def test_a_step_is_reached_by_keyboard(desk):

@@ -1,6 +1,6 @@
 /** Which cell is what. */
 
-import { codeOf, findLoad, findStep, stepOf } from '../cells';
+import { codeOf, findCopies, findLoad, findStep, ownersOf, stepOf } from '../cells';
 
 const code = (id: string, source: string) => ({ id, isCode: true, source });
 const text = (id: string, source: string) => ({ id, isCode: false, source });
@@ -17,6 +17,19 @@ describe('stepOf', () => {
   it('reads the header below comments and behind options', () => {
     expect(CELLS.map(stepOf)).toEqual([null, null, 'fetch', 'mail', null]);
   });
+
+  it.each([
+    ['%%step --reads data/in.csv --after a,b fetch', 'fetch'],
+    ["%%step --reads 'my data.csv' fetch --pure", 'fetch'],
+    ['%%step --reads=in.csv fetch', 'fetch'],
+    ['  %%step fetch', 'fetch'],
+    ['%%step', null],
+    ['%%step --effects', null],
+    ['%%stepper fetch', null],
+    ['x = 1\n%%step fetch', null]
+  ])('%s', (source, name) => {
+    expect(stepOf(code('a', source))).toBe(name);
+  });
 });
 
 describe('findStep', () => {
@@ -27,6 +40,45 @@ describe('findStep', () => {
   it('goes by the name where the id is not known', () => {
     expect(findStep(CELLS, 'step:mail', 'mail')).toBe(3);
     expect(findStep(CELLS, '', 'gone')).toBe(-1);
+  });
+});
+
+describe('cells of one id', () => {
+  const TWINS = [code('c', '%%step one'), code('c', '%%step two'), code('c', 'x')];
+
+  it('are told apart by their names', () => {
+    expect(['one', 'two', 'gone'].map(name => findStep(TWINS, 'c', name))).toEqual([
+      0, 1, 0
+    ]);
+  });
+});
+
+describe('findCopies', () => {
+  const ORIGINAL = code('a', '%%step fetch\nx = 1');
+  const COPY = code('b', '%%step Fetch\nx = 2');
+  const OTHER = code('c', '%%step clean');
+
+  it('leaves the name to the cell that had it, wherever the copy stands', () => {
+    const owners = ownersOf([ORIGINAL, OTHER], new Map());
+
+    expect([...findCopies([COPY, ORIGINAL, OTHER], owners)]).toEqual([[0, 'Fetch']]);
+    expect([...findCopies([ORIGINAL, COPY, COPY], owners)]).toEqual([
+      [1, 'Fetch'],
+      [2, 'Fetch']
+    ]);
+  });
+
+  it('keeps that in mind while there are two, and forgets a cell that is gone', () => {
+    const owners = ownersOf([ORIGINAL], new Map());
+
+    expect(ownersOf([COPY, ORIGINAL], owners).get('fetch')).toBe('a');
+    expect(ownersOf([COPY], owners).get('fetch')).toBe('b');
+  });
+
+  it('takes the first for the owner where nothing is known', () => {
+    const owners = ownersOf([COPY, ORIGINAL], new Map());
+
+    expect([...findCopies([COPY, ORIGINAL], owners)]).toEqual([[1, 'fetch']]);
   });
 });
 

@@ -67,4 +67,49 @@ describe('RunClient', () => {
 
     expect(answer).toEqual({ kind: 'unreadable', because: 'view is no object' });
   });
+
+  it('sends a decision, and returns what was recorded', async () => {
+    const bodies: string[] = [];
+    const decided = new RunClient(
+      ServerConnection.makeSettings({
+        baseUrl: 'http://server/',
+        fetch: async request => {
+          bodies.push(request instanceof Request ? await request.text() : '');
+          return new Response('{"said": "step mail may run again"}');
+        }
+      })
+    ).decide('nb.ipynb', { step: 'mail', how: 'retry', because: 'none arrived' });
+
+    expect(await decided).toEqual({ kind: 'told', told: 'step mail may run again' });
+    expect(bodies.map(body => JSON.parse(body))).toEqual([
+      { path: 'nb.ipynb', step: 'mail', how: 'retry', because: 'none arrived' }
+    ]);
+  });
+
+  it('returns why a decision was refused', async () => {
+    const refused = client(
+      () => new Response(JSON.stringify(refusal), { status: 409 })
+    );
+
+    const told = await refused.decide('nb.ipynb', {
+      step: 'mail',
+      how: 'retry',
+      because: 'x'
+    });
+
+    expect(told).toEqual({ kind: 'refused', refusal });
+  });
+
+  it.each(['plan', 'explain', 'step'] as const)(
+    'does not half understand the answer of %s',
+    async route => {
+      const answer = await client(() => new Response('{"step": 1}'))[route](
+        'nb',
+        'fit'
+      );
+
+      expect(answer).toEqual({ kind: 'unreadable', because: 'its shape' });
+      expect(new URL(asked[0]).pathname).toBe(`/base/nbresume/${route}`);
+    }
+  );
 });

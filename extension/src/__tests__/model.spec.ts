@@ -3,6 +3,7 @@
 import { readFileSync } from 'fs';
 import { join } from 'path';
 
+import { NOT_LIVE } from '../live';
 import type { IRunClient } from '../model';
 import { RunModel } from '../model';
 import type { Answer, RunEvent } from '../runview';
@@ -102,9 +103,24 @@ describe('RunModel', () => {
 
     expect(model.canResume).toBe(false);
     model.setKernel({ status: 'idle', isEnabled: null });
-    expect([model.canResume, model.lastCommitted?.name]).toEqual([true, 'mail']);
+    expect([model.canResume, model.hasCommitted]).toEqual([true, true]);
     model.setKernel({ status: 'busy', isEnabled: true });
     expect(model.canResume).toBe(false);
+  });
+
+  it.each([
+    ['committed', true],
+    ['ambiguous', true],
+    ['new', false],
+    ['empty', false]
+  ])('knows whether something of the notebook is committed: %s', async (name, can) => {
+    const { client, model } = setUp();
+    const done = model.follow('nb.ipynb');
+    client.answer(0, golden(name));
+    await done;
+    model.setKernel({ status: 'idle', isEnabled: null });
+
+    expect(model.hasCommitted).toBe(can);
   });
 
   it.each(['ambiguous', 'committed', 'empty'])('cannot resume when %s', async name => {
@@ -150,14 +166,18 @@ describe('RunModel', () => {
     model.setEdited(true);
     model.setEdited(true);
 
-    expect(changes()).toBe(2);
-    expect(model.kernel.status).toBe('busy');
+    model.setLive(NOT_LIVE);
+    model.setLive({ ...NOT_LIVE, link: 'absent' });
+
+    expect(changes()).toBe(3);
+    expect([model.kernel.status, model.live.link]).toEqual(['busy', 'absent']);
   });
 
   it('forgets the kernel of the notebook that it leaves', async () => {
     const { client, model } = setUp();
     model.setKernel({ status: 'idle', isEnabled: true });
     model.setEdited(true);
+    model.setLive({ ...NOT_LIVE, link: 'open' });
 
     const done = model.follow('two.ipynb');
     client.answer(0, NO_RUN);
@@ -165,5 +185,6 @@ describe('RunModel', () => {
 
     expect(model.kernel).toEqual({ status: 'none', isEnabled: null });
     expect(model.isEdited).toBe(false);
+    expect(model.live).toBe(NOT_LIVE);
   });
 });

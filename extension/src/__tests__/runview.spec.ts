@@ -48,13 +48,38 @@ describe('parseRunView', () => {
   it('tells who holds the run, and what is in doubt', () => {
     const view = viewOf(parseRunView(raw('ambiguous')));
 
-    expect(view.claim).toEqual({ pid: 100, host: 'host-1', isAlive: false });
+    expect(view.version).toBe('0.0.0');
+    expect(view.claim).toEqual({
+      pid: 100,
+      host: 'host-1',
+      product: 'nbresume test',
+      isAlive: false
+    });
     expect(view.steps[1]).toMatchObject({
       name: 'mail',
       plan: 'refused',
       reasons: ['it declared --effects'],
-      remedy: '%steps resolve mail retry | evidence | abandon --because TEXT'
+      remedy: '%steps resolve mail retry | evidence | abandon --because TEXT',
+      evidence: [
+        'it declared --effects',
+        'how long it took is not known: it was cut off'
+      ],
+      startedAt: '2026-11-05T12:00:00Z',
+      hasEffects: true
     });
+  });
+
+  it('names the ways out of a step in doubt, also of one effect', () => {
+    const { ways } = viewOf(parseRunView(raw('effects'))).steps[1];
+
+    expect(ways.map(way => [way.how, way.effect])).toEqual([
+      ['retry', ''],
+      ['evidence', ''],
+      ['abandon', ''],
+      ['evidence', 'to-b']
+    ]);
+    expect(ways[0].command).toBe('%steps resolve mail retry --because TEXT');
+    expect(ways[0].text).toContain('may be called once more');
   });
 
   it.each([

@@ -3,7 +3,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { STATES } from '../runview';
-import { age, duration, size, tone, word } from '../words';
+import { age, duration, elapsed, size, tone, word } from '../words';
 
 const fill = (text: string, given: unknown[]): string =>
   text.replace(/%(\d)/g, (_, place: string) => String(given[Number(place) - 1]));
@@ -60,5 +60,15 @@ describe('age', () => {
     ['2026-11-01T12:00:00Z', '4 days ago']
   ])('says of %s', (at, said) => {
     expect(age(at, NOW, trans)).toBe(said);
+  });
+});
+
+describe('elapsed', () => {
+  it.each([
+    [NOW.getTime() + 500, '0 s'],
+    [NOW.getTime() - 7900, '7 s'],
+    [NOW.getTime() - 250_000, '4 min 10 s']
+  ])('says of %d', (since, said) => {
+    expect(elapsed(since, NOW, trans)).toBe(said);
   });
 });

@@ -12,6 +12,7 @@ from nbresume.model.states import Outcome, State
 from nbresume.model.values import How
 from nbresume.plan.planner import spoken
 from nbresume.run.position import Order
+from nbresume.run.ways import settle
 
 
 def ambiguous(
@@ -78,15 +79,6 @@ def left_open(step: str, effects: list[str]) -> AmbiguousStep:
         remedy=f"Look outside, then type {settle(step, effects)}",
         step=step,
     )
-
-
-def settle(step: str, effects: list[str]) -> str:
-    """Return the commands that settle a step in doubt, or one effect of it."""
-    whole = f"%steps resolve {step} retry | evidence | abandon --because TEXT"
-    if not effects:
-        return whole
-    one = f"%steps resolve {step} evidence --effect KEY --because TEXT"
-    return f"{whole}; for one effect that did happen: {one}"
 
 
 def word_would_settle(history: StepHistory) -> bool:

@@ -22,7 +22,6 @@ from nbresume.run.doubt import (
     being_run,
     built_on,
     ended_badly,
-    settle,
     told,
     word_would_settle,
 )
@@ -32,6 +31,7 @@ from nbresume.run.ports import World
 from nbresume.run.position import Order
 from nbresume.run.settling import Answer
 from nbresume.run.standing import Standing
+from nbresume.run.ways import settle
 from nbresume.settings import Settings, Undeclared
 
 
@@ -99,6 +99,13 @@ class Recovery:
         if failed and policy is Undeclared.REFUSE:
             policy = Undeclared.EVIDENCE  # it was not cut off: how it ended is known
         return history.doubt(self._now(), undeclared=policy)
+
+    def told(self, history: StepHistory, order: Order | None) -> list[str]:
+        """Return what a person is told before settling a step, and acknowledges."""
+        if history.attempt is None:
+            return []
+        below = built_on(history.name, order, self._journal.state)
+        return told(history, history.attempt, self.doubt(history), below)
 
     # -- may it run? ------------------------------------------------------------
 
@@ -197,7 +204,6 @@ class Recovery:
         *,
         policy: str = "",
     ) -> Resolution:
-        below = built_on(standing.step, standing.order, self._journal.state)
         return Resolution(
             step=standing.step,
             attempt=attempt.intent.attempt,
@@ -205,7 +211,7 @@ class Recovery:
             actor=self._world.liveness.actor(),
             because=because,
             policy=policy,
-            acknowledged=told(history, attempt, self.doubt(history), below),
+            acknowledged=self.told(history, standing.order),
         )
 
     def _again(self, step: str, attempt: Attempt) -> Passage:
@@ -291,8 +297,7 @@ class Recovery:
             settling.check_open(history, state, answer.effect, answer.how)
         else:
             settling.check_settles(history, self.state(history))
-        below = built_on(step, order, self._journal.state)
-        lines = told(history, attempt, self.doubt(history), below)
+        lines = self.told(history, order)
         record = settling.resolution(
             self._journal, self._world, history, attempt, answer, lines
         )
@@ -324,10 +329,13 @@ class Recovery:
         Raises
         ------
         RefusedError
-            Effects shall be made again that are not on record, or are open.
+            Effects shall be made again that are not on record, or are open; or it
+            is being run.
         """
         self._journal.refresh()
         history = self._journal.state.step(step)
+        if history is not None:
+            settling.check_not_running(history, self.state(history), "unlocked")
         settling.check_again(history, step, again or [])
         attempt = history.attempt if history else None
         self._journal.decide(

@@ -24,6 +24,8 @@ class Resumed:
     """NAME (why), one by one."""
     always: list[str] = field(default_factory=list)
     """Steps above that are the author's word to run at every resume."""
+    steps: list[str] = field(default_factory=list)
+    """The committed steps whose values stand in the namespace now."""
     next_cell: str = ""
     resume_from: str = ""
 
@@ -44,6 +46,7 @@ def resume(parts: Parts, order: Order) -> Resumed:
     positions = Positions(parts.journal.state, order)
     for _, commit in reversed([*positions.commits_above(last + 1)]):
         parts.drift.tell(commit.record)
+        resumed.steps.append(commit.record.step)
     _import(parts, resumed)
     parts.process.bring(positions, order, last + 1)
     names = _names(positions, last + 1) | parts.journal.state.ambient.keys()

@@ -13,6 +13,7 @@ from nbresume.model.states import State
 from nbresume.model.values import Usage
 from nbresume.plan.planner import Verdict
 from nbresume.run.metrics import Metrics
+from nbresume.run.ways import Way
 
 SCHEMA = 1
 
@@ -38,7 +39,13 @@ class StepView(_View, frozen=True, kw_only=True):
     reasons: list[str]
     """Why it is stale, in doubt or would run."""
     remedy: str
-    """What to type next, if something has to be decided."""
+    """What to type next, if something has to be decided: the ways out in one line."""
+    ways: list[Way]
+    """The ways out, if something has to be decided."""
+    evidence: list[str]
+    """What a person is told before settling it: of the outside, of its effects."""
+    started_at: datetime | None
+    """Of the attempt whose outcome is unknown."""
     commit_number: int
     revision: int
     """Of the commit; -1 if none."""
@@ -50,6 +57,8 @@ class StepView(_View, frozen=True, kw_only=True):
     not_kept: dict[str, str]
     effects: list[str]
     """How the committed attempt is known to touch the outside."""
+    has_effects: bool
+    """It declared effects, has some on record, or is locked like one that did."""
     effect_count: int
     """Effects that are done, over all attempts."""
     open_effects: list[str]
@@ -65,6 +74,8 @@ class ClaimView(_View, frozen=True, kw_only=True):
     host: str
     actor: str
     at: datetime
+    product: str
+    """The release of nbresume in that kernel."""
     alive: bool | None
     """None: it cannot be known from here."""
     mine: bool
@@ -74,6 +85,8 @@ class RunView(_View, frozen=True, kw_only=True):
     """One run as people see it."""
 
     schema: int
+    version: str
+    """The release of nbresume that made the view."""
     run_id: str
     workflow: str
     notebook: str

@@ -4,6 +4,8 @@ The rule: a pure function of the newest folded state, notebook order and the liv
 of the claimant. It reads no payload and no namespace.
 """
 
+from datetime import datetime
+
 import msgspec
 
 from nbresume.model.effects import open_keys
@@ -12,17 +14,19 @@ from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit, StepHistory
 from nbresume.model.printing import parse
 from nbresume.model.records import Committed
-from nbresume.model.states import State
+from nbresume.model.states import Outcome, State
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
 from nbresume.run.definition import differences
-from nbresume.run.doubt import settle, word_would_settle
+from nbresume.run.doubt import word_would_settle
 from nbresume.run.metrics import Counts, metrics_of
 from nbresume.run.ports import World
 from nbresume.run.position import Order, Positions, Wanted
 from nbresume.run.recovery import Recovery
 from nbresume.run.view import LOCKED, SCHEMA, ClaimView, RunView, StepView
+from nbresume.run.ways import Way, remedy, ways_out
+from nbresume.settings import __version__
 
 
 def view_run(
@@ -59,6 +63,7 @@ def view_run(
     claim = state.claim
     return RunView(
         schema=SCHEMA,
+        version=__version__,
         run_id=run_id,
         workflow=claim.workflow if claim else world.notebook.workflow,
         notebook=claim.notebook if claim else world.notebook.path,
@@ -89,6 +94,7 @@ def _claim_view(
         host=claim.writer.host,
         actor=claim.actor,
         at=at,
+        product=claim.writer.product,
         alive=alive,
         mine=claim.writer.nonce == world.liveness.me().nonce,
     )
@@ -120,7 +126,7 @@ def _views(state: RunState, order: Order, recovery: Recovery) -> list[StepView]:
         if view.state in (State.AMBIGUOUS, State.ABANDONED):
             blocked = blocked or view.name
     gone = [h for s, h in state.steps.items() if s not in order.place_of_step]
-    views += [_orphan(history, recovery) for history in gone]
+    views += [_orphan(history, recovery, order) for history in gone]
     return views
 
 
@@ -180,16 +186,15 @@ def _view_step(
         reasons = _stale_reasons(commit, cell.source, moved)
         if reasons:
             state = State.STALE
-    plan, remedy = _plan(step, state, commit, history)
     return _step_view(
         history,
+        recovery,
+        order,
         name=step,
-        cell_id=cell.cell_id,
-        place=place,
+        at=(cell.cell_id, place),
         state=state,
-        plan=plan,
+        plan=_plan(state, commit, history),
         reasons=reasons or _why(state, history, recovery),
-        remedy=remedy,
     )
 
 
@@ -218,72 +223,81 @@ def _why(state: State, history: StepHistory | None, recovery: Recovery) -> list[
             return []
 
 
-def _plan(
-    step: str, state: State, commit: Commit | None, history: StepHistory | None
-) -> tuple[Verdict, str]:
-    match state:
-        case State.AMBIGUOUS:
-            pure = history is not None and word_would_settle(history)
-            or_pure = f"; if its calls only read: %%step {step} --pure" if pure else ""
-            keys = open_keys(history.effects) if history else []
-            return Verdict.REFUSED, settle(step, keys) + or_pure
-        case State.ABANDONED:
-            return Verdict.REFUSED, f"%steps resolve {step} retry --because TEXT"
-        case State.RAN:
-            return Verdict.RERUN, f"%steps commit {step}"
-    if commit is None:
-        return Verdict.RERUN, ""
+def _plan(state: State, commit: Commit | None, history: StepHistory | None) -> Verdict:
+    if state in (State.AMBIGUOUS, State.ABANDONED):
+        return Verdict.REFUSED
+    if commit is None or state is State.RAN:
+        return Verdict.RERUN
     rerun = history is not None and history.rerun is not None
     always = history is not None and _is_always(history)
     if state is State.STALE and commit.record.effects and not rerun:
-        return Verdict.REFUSED, f"%steps rerun {step} --because TEXT"
+        return Verdict.REFUSED
     if state is State.STALE or rerun or always:
-        return Verdict.RERUN, ""
-    return Verdict.REPLAY, ""
+        return Verdict.RERUN
+    return Verdict.REPLAY
+
+
+def _ways(
+    step: str, state: State, plan: Verdict, history: StepHistory | None
+) -> list[Way]:
+    return ways_out(
+        step,
+        state,
+        open_keys(history.effects) if history else [],
+        word=history is not None and word_would_settle(history),
+        locked=state is State.STALE and plan is Verdict.REFUSED,
+    )
 
 
 def _is_always(history: StepHistory) -> bool:
     return history.attempt is not None and history.attempt.intent.options.always
 
 
-def _orphan(history: StepHistory, recovery: Recovery) -> StepView:
+def _orphan(history: StepHistory, recovery: Recovery, order: Order) -> StepView:
     state = recovery.state(history)
     committed = state is State.COMMITTED
     return _step_view(
         history,
+        recovery,
+        order,
         name=history.name,
-        cell_id=history.attempt.intent.cell_id if history.attempt else "",
-        place=-1,
+        at=(history.attempt.intent.cell_id if history.attempt else "", -1),
         state=State.ORPHANED if committed else state,
         plan=Verdict.REFUSED if state is State.AMBIGUOUS else Verdict.REPLAY,
         reasons=["its cell is not in the notebook"],
-        remedy="",
     )
 
 
 def _step_view(
     history: StepHistory | None,
+    recovery: Recovery,
+    order: Order,
     *,
     name: str,
-    cell_id: str,
-    place: int,
+    at: tuple[str, int],
     state: State,
     plan: Verdict,
     reasons: list[str],
-    remedy: str,
 ) -> StepView:
     commit = history.commit() if history else None
     record = commit.record if commit else None
     effects = history.effects if history else {}
+    ways = _ways(name, state, plan, history)
+    told: list[str] = []
+    if history is not None and state in (State.AMBIGUOUS, State.ABANDONED):
+        told = recovery.told(history, order)
     return StepView(
         name=name,
-        cell_id=cell_id,
-        place=place,
+        cell_id=at[0],
+        place=at[1],
         state=state,
         locked=state in LOCKED,
         plan=plan,
         reasons=reasons,
-        remedy=remedy,
+        remedy=remedy(name, ways),
+        ways=ways,
+        evidence=told,
+        started_at=_started_at(history),
         commit_number=record.commit_number if record else 0,
         revision=commit.revision if commit else -1,
         committed_at=commit.at if commit else None,
@@ -292,6 +306,7 @@ def _step_view(
         attempts=history.attempts if history else 0,
         not_kept=dict(record.not_kept) if record else {},
         effects=_effects(record) if record else [],
+        has_effects=_has_effects(history, record),
         effect_count=sum(effect.is_done for effect in effects.values()),
         open_effects=open_keys(effects),
         outputs=sorted(record.outputs) if record else [],
@@ -301,6 +316,20 @@ def _step_view(
 def _effects(record: Committed) -> list[str]:
     """Return how it is known to touch the outside; shown also if it is not locked."""
     return list(record.effects) or list(filter(None, [words(record.seen)]))
+
+
+def _has_effects(history: StepHistory | None, record: Committed | None) -> bool:
+    attempt = history.attempt if history else None
+    declared = attempt is not None and attempt.intent.options.effects
+    on_record = history is not None and bool(history.effects)
+    return declared or on_record or bool(record and record.effects)
+
+
+def _started_at(history: StepHistory | None) -> datetime | None:
+    attempt = history.attempt if history else None
+    if attempt is None or attempt.outcome is not Outcome.OPEN or attempt.resolution:
+        return None
+    return attempt.at
 
 
 def _last_duration(history: StepHistory | None) -> float | None:

@@ -12,8 +12,8 @@ from typing import Any
 from IPython.display import publish_display_data
 
 from nbresume.model.states import State
-from nbresume.model.values import How
 from nbresume.run.view import RunView
+from nbresume.run.ways import WHOLE
 from nbresume.ui import text
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -24,7 +24,6 @@ Settle = Callable[[str, str, str], str]
 OnMain = Callable[[Callable[[], None]], None]
 """Runs a function on the kernel's main thread, between cells."""
 
-_HOWS = (How.RETRY, How.EVIDENCE, How.ABANDON)
 _publish: Callable[..., None] = publish_display_data
 
 
@@ -74,7 +73,7 @@ class Panel:
         """Return the form that settles a step in doubt; nothing in it is chosen yet."""
         self._step = widgets.Dropdown(description="in doubt")
         self._how = widgets.Dropdown(
-            options=[("choose …", ""), *((how.value, how.value) for how in _HOWS)],
+            options=[("choose …", ""), *((how.value, how.value) for how in WHOLE)],
             description="settle as",
         )
         self._because = widgets.Text(

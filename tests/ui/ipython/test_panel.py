@@ -3,7 +3,7 @@
 import pytest
 from real_kernel import LOAD
 
-from nbresume.ui.ipython.steps import panel_of
+from nbresume.ui.ipython.steps import Face, panel_of
 
 STEP = "%%step mail --effects\nif ask(): raise SystemExit\nsent = 1"
 
@@ -25,7 +25,8 @@ def in_doubt(bare, monkeypatch):
 
 def panel(shell):
     """Return the panel of a shell."""
-    return panel_of(shell.ip._nbresume.session)
+    extension = shell.ip._nbresume
+    return panel_of(Face(extension.session, extension.pages))
 
 
 def press(shown, label):

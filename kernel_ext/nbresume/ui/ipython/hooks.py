@@ -24,10 +24,12 @@ from nbresume.plan.code_version import code_version
 from nbresume.plan.header import MAGIC, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import text_digest
+from nbresume.run.intents import Running
 from nbresume.run.position import Order
 from nbresume.run.stepper import Began, StepCell
 from nbresume.ui.ipython.idle import IdleWork
 from nbresume.ui.ipython.namespace import LazyNamespace
+from nbresume.ui.ipython.pages import Pages, Phase
 
 _RESULTS = re.compile(r"_{1,3}|_\d+|_i{1,3}|_i\d+|Out|_oh|In|_ih")
 """Names under which IPython keeps the results and texts of earlier cells."""
@@ -75,14 +77,17 @@ class _Cell:
 
     text: CellText
     source: str
+    told: str
+    """Its id in the front end; "" if that told none."""
 
 
 class Hooks:
     """Joins one shell to one session."""
 
-    def __init__(self, shell: Any, session: Session) -> None:
+    def __init__(self, shell: Any, session: Session, pages: Pages) -> None:
         self._shell = shell
         self._session = session
+        self._pages = pages
         self._names = LazyNamespace(shell, session.parts.live)
         self._idle = IdleWork(shell, is_busy=lambda: self._cell is not None)
         self._idle.every(self._load_slice)
@@ -113,7 +118,7 @@ class Hooks:
 
     def _identify(self, cell_id: str | None, source: str) -> _Cell:
         """Find the cell in the notebook: by id, else by step name, else by text."""
-        digest = text_digest(source)
+        digest, told = text_digest(source), cell_id or ""
         order = self._session.order()
         if not cell_id or cell_id not in order.place_of_cell:
             step = step_name_of(source)
@@ -122,7 +127,7 @@ class Hooks:
             if not cell_id or saved.startswith(("step:", "text:")):
                 made_up = f"step:{step}" if step else f"text:{digest}"
                 cell_id = saved or made_up
-        return _Cell((cell_id, digest), source)
+        return _Cell((cell_id, digest), source, told)
 
     # -- events -----------------------------------------------------------------
 
@@ -151,6 +156,7 @@ class Hooks:
                 return self._visit_plain(tree)
             return self._visit_step(options, tree)
         except (NbresumeError, FencedError) as error:
+            self._tell_refused()
             raise rejected(error) from error
         except InputRejected:
             raise
@@ -187,9 +193,16 @@ class Hooks:
             )
         )
         if began is Began.RUNS:
+            self._pages.tell(header.name, cell.told, Phase.RUNNING)
             return body
+        self._pages.tell(header.name, cell.told, Phase.RESTORED)
         self._forget_results()
         return ast.Module(body=[], type_ignores=[])
+
+    def _tell_refused(self) -> None:
+        step = step_name_of(self._cell.source) if self._cell else None
+        if self._cell and step:
+            self._pages.tell(step, self._cell.told, Phase.REFUSED)
 
     def _forget_results(self) -> None:
         # a replayed cell has no result: `_` would be that of an earlier cell
@@ -269,6 +282,7 @@ class Hooks:
             self._fail(result, error)
         except Exception as error:  # noqa: BLE001 - IPython would swallow it and reply ok
             self._fail(result, _internal(error))
+        self._tell_ended(running, cell, result)
         if cell is not None:
             self._begin_idle(cell, step=step)
         sys.audit("nbresume.reply", step)
@@ -279,6 +293,25 @@ class Hooks:
             raised = result.error_in_exec or result.error_before_exec
         finished = result is not None and raised is None
         self._session.stepper.finish(raised, finished=finished)
+
+    def _tell_ended(
+        self,
+        running: Running | None,
+        cell: _Cell | None,
+        result: ExecutionResult | None,
+    ) -> None:
+        if running is None:
+            return
+        intent = running.intent
+        commit = self._session.journal.state.commit(intent.step)
+        raised = result and (result.error_in_exec or result.error_before_exec)
+        if commit is not None and commit.record.attempt == intent.attempt:
+            phase = Phase.COMMITTED
+        elif result is None or isinstance(raised, KeyboardInterrupt):
+            phase = Phase.INTERRUPTED
+        else:
+            phase = Phase.FAILED
+        self._pages.tell(intent.step, cell.told if cell else "", phase)
 
     def _fail(self, result: ExecutionResult | None, error: BaseException) -> None:
         if result is not None:

@@ -23,6 +23,7 @@ from nbresume.errors import NbresumeError, RefusedError
 from nbresume.run.ports import OwnCalls, World
 from nbresume.settings import Settings
 from nbresume.ui.ipython.hooks import Hooks, rejected, strip_header
+from nbresume.ui.ipython.pages import Pages
 from nbresume.ui.ipython.screen import ShellScreen
 from nbresume.ui.ipython.steps import Face, panel_of, run_line
 from nbresume.ui.widget import show_static
@@ -38,6 +39,7 @@ class Extension:
 
     session: Session
     hooks: Hooks
+    pages: Pages
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -52,12 +54,14 @@ def load_ipython_extension(shell: Any) -> None:
         return
     settings = settings_from_environment()
     session = _open(shell, settings)
-    extension = Extension(session, Hooks(shell, session))
+    pages = Pages(session)
+    extension = Extension(session, Hooks(shell, session, pages), pages)
     setattr(shell, _ATTRIBUTE, extension)
     ACTIVE.set(session)
     _install(shell, extension)
     extension.hooks.adopt_running_cell()
-    _greet(shell, session)
+    pages.listen(shell)
+    _greet(shell, Face(session, pages))
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -67,6 +71,7 @@ def unload_ipython_extension(shell: Any) -> None:
         return
     setattr(shell, _ATTRIBUTE, None)
     ACTIVE.clear(extension.session)
+    extension.pages.close(shell)
     extension.hooks.close()
     extension.session.parts.evidence.end()
     shell.input_transformer_manager.cleanup_transforms.remove(strip_header)
@@ -127,7 +132,7 @@ def _install(shell: Any, extension: Extension) -> None:
     def steps(line: str) -> None:
         """Show and steer the steps of this run."""
         try:
-            run_line(line, extension.session)
+            run_line(line, Face(extension.session, extension.pages))
         except NbresumeError as error:
             raise rejected(error) from error
 
@@ -147,12 +152,12 @@ def _step_elsewhere(line: str, _cell: str = "") -> None:
     )
 
 
-def _greet(shell: Any, session: Session) -> None:
+def _greet(shell: Any, face: Face) -> None:
     """Say what is there: with buttons where somebody can press them."""
-    view = Face(session).view()
+    view = face.view()
     if view.claim is None and not view.damaged:
         return
-    if hasattr(shell, "kernel") and session.settings.attended:
-        panel_of(session).show()
+    if hasattr(shell, "kernel") and face.session.settings.attended:
+        panel_of(face).show()
     else:
         show_static(view)

@@ -13,26 +13,31 @@ import click
 from nbresume.compose.graph import Session, open_session
 from nbresume.compose.inspection import names_set_by
 from nbresume.errors import UsageError
-from nbresume.model.values import EVIDENCE_KINDS, How
+from nbresume.model.values import EVIDENCE_KINDS
+from nbresume.run.explaining import explain
 from nbresume.run.history import Event, events
 from nbresume.run.recovery import unknown_step
 from nbresume.run.resume import Resumed, resume
+from nbresume.run.stored import stored
 from nbresume.run.verify import prove, verify
 from nbresume.run.view import RunView
 from nbresume.run.viewing import view_run
+from nbresume.run.ways import WHOLE
 from nbresume.ui import text
 from nbresume.ui.answers import UNSAID, answer_of
+from nbresume.ui.ipython.pages import Pages, Phase
 from nbresume.ui.widget import OnMain, Panel
 
+SETTLE = click.Choice([how.value for how in WHOLE])
 KINDS = click.Choice(EVIDENCE_KINDS)
-_SETTLE = (How.RETRY.value, How.EVIDENCE.value, How.ABANDON.value)
 
 
 class Face:
-    """What the commands work on: the session of this kernel."""
+    """What the commands work on: the session of this kernel, and who looks at it."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, pages: Pages) -> None:
         self.session = session
+        self.pages = pages
 
     def view(self) -> RunView:
         """Return the run as it stands now."""
@@ -47,6 +52,13 @@ class Face:
             alive=session.parts.claims.is_alive(),
             counts=session.journal.counts,
         )
+
+    def resume(self) -> Resumed:
+        """Bind the state after the last committed step."""
+        session, order = self.session, self.session.order()
+        resumed = resume(session.parts, order)
+        self.pages.resumed(resumed.steps)
+        return resumed
 
     def say(self, line: str) -> None:
         """Tell the person one line."""
@@ -85,7 +97,7 @@ def _resume(face: Face, *, take_over: bool) -> None:
     if take_over:
         session.parts.claims.ensure(session.order(), take_over=True)
         face.say("this kernel writes the run now")
-    click.echo(_told(resume(session.parts, session.order())))
+    click.echo(_told(face.resume()))
 
 
 def _told(resumed: Resumed) -> str:
@@ -127,7 +139,7 @@ def _rerun(
 
 @steps.command("resolve", add_help_option=False)
 @click.argument("name")
-@click.argument("how", type=click.Choice(_SETTLE))
+@click.argument("how", type=SETTLE)
 @click.option("--because", default="", help="The reason, kept on record.")
 @click.option("--kind", default="statement", type=KINDS, help="Of evidence.")
 @click.option("--reference", default="", help="What proves it (an id, a link).")
@@ -152,6 +164,7 @@ def _settle(session: Session, name: str, how: str, given: dict[str, Any]) -> str
 def _commit(face: Face, name: str) -> None:
     """Commit the finished body of a step that RAN."""
     record = face.session.stepper.commit_again(name)
+    face.pages.tell(name, record.cell_id, Phase.COMMITTED)
     click.echo(f"step {name} is committed as number {record.commit_number}")
 
 
@@ -163,6 +176,7 @@ def _rename(face: Face, old: str, new: str) -> None:
     """Carry a step's commits over to a new name."""
     session = face.session
     session.parts.recovery.rename(old, new)
+    face.pages.renamed(old, new)
     click.echo(f"step {old} is called {new} now")
 
 
@@ -182,6 +196,28 @@ def _events(session: Session, *, step: str = "") -> list[Event]:
     journal = session.journal
     closings = journal.closing_records()
     return events(journal.envelopes(), closings=closings, step=step)
+
+
+@steps.command("explain", add_help_option=False)
+@click.argument("name")
+@_face
+def _explain(face: Face, name: str) -> None:
+    """Say why a step would be replayed, run or refused."""
+    view, session = face.view(), face.session
+    found = next((step for step in view.steps if step.name == name), None)
+    if found is None:
+        raise unknown_step(name, "was not explained")
+    told = explain(found, view, session.journal.state, session.order())
+    click.echo(text.explained(told))
+
+
+@steps.command("inspect", add_help_option=False)
+@click.argument("name")
+@_face
+def _inspect(face: Face, name: str) -> None:
+    """Show what the commit of a step stored."""
+    face.session.journal.refresh()
+    click.echo(text.inspected(stored(face.session.journal, name, trusted=True)))
 
 
 @steps.command("verify", add_help_option=False)
@@ -211,6 +247,7 @@ def _new(face: Face) -> None:
     )
     fresh.parts.claims.ensure(fresh.order())
     face.session.become(fresh)
+    face.pages.begun()
     click.echo(f"run {fresh.journal.run_id} begins; no step of it is committed")
 
 
@@ -218,16 +255,16 @@ def _new(face: Face) -> None:
 @_face
 def _panel(face: Face) -> None:
     """Show the run with buttons."""
-    panel_of(face.session).show()
+    panel_of(face).show()
 
 
-def panel_of(session: Session) -> Panel:
+def panel_of(face: Face) -> Panel:
     """Return the panel of a session; its buttons do what the commands do."""
-    face = Face(session)
+    session = face.session
 
     def restore() -> str:
         session.journal.refresh()
-        return _told(resume(session.parts, session.order()))
+        return _told(face.resume())
 
     def settle(step: str, how: str, because: str) -> str:
         return _settle(session, step, how, {**UNSAID, "because": because})
@@ -258,7 +295,7 @@ def _hand_over(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None
     loop.call_soon_threadsafe(act)
 
 
-def run_line(line: str, session: Session) -> None:
+def run_line(line: str, face: Face) -> None:
     """Run what stands behind ``%steps``.
 
     Raises
@@ -271,7 +308,7 @@ def run_line(line: str, session: Session) -> None:
             args=shlex.split(line),
             prog_name="%steps",
             standalone_mode=False,
-            obj=Face(session),
+            obj=face,
         )
     except (click.UsageError, ValueError) as error:
         clicks = isinstance(error, click.UsageError)

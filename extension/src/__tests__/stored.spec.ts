@@ -1,0 +1,91 @@
+/** What the server tells of one step is understood whole, or not at all. */
+
+import { parseExplained, parsePlan, parseStepDetails } from '../runview';
+
+const DETAILS = {
+  step: 'fit',
+  commit_number: 2,
+  committed_at: '2026-11-05T12:00:00Z',
+  code: '%%step fit\ny = x',
+  outputs: [
+    {
+      name: 'y',
+      kind: 'numpy.ndarray',
+      dtype: 'float64',
+      shape: [3, 2],
+      size_bytes: 48,
+      not_kept: '',
+      preview: { 'text/plain': 'array' }
+    },
+    {
+      name: 'f',
+      kind: '',
+      dtype: '',
+      shape: null,
+      size_bytes: 0,
+      not_kept: 'an open file',
+      preview: {}
+    }
+  ],
+  shown: [{ 'image/png': 'iVBORw0KGgo=' }],
+  shown_left_out: 1
+};
+
+describe('parseStepDetails', () => {
+  it('keeps what was stored, and what could not be kept', () => {
+    const details = parseStepDetails(DETAILS);
+
+    expect(details?.outputs.map(o => [o.name, o.shape, o.notKept])).toEqual([
+      ['y', [3, 2], ''],
+      ['f', null, 'an open file']
+    ]);
+    expect(details?.shown).toEqual(DETAILS.shown);
+    expect(details?.shownLeftOut).toBe(1);
+  });
+
+  it('is null if a part cannot be understood', () => {
+    expect(parseStepDetails({ ...DETAILS, shown: [{ 'text/plain': 1 }] })).toBeNull();
+  });
+});
+
+describe('parsePlan', () => {
+  const step = {
+    step: 'fit',
+    cell_id: 'c1',
+    verdict: 'run',
+    duration_s: null,
+    why: 'new'
+  };
+  const plan = { headline: '0 of 1 steps locked', differs: [], steps: [step] };
+
+  it('keeps the order of the steps', () => {
+    const found = parsePlan({ ...plan, steps: [step, { ...step, step: 'mail' }] });
+
+    expect(found?.steps.map(s => s.step)).toEqual(['fit', 'mail']);
+  });
+
+  it('is null for a verdict of a later release', () => {
+    expect(parsePlan({ ...plan, steps: [{ ...step, verdict: 'later' }] })).toBeNull();
+  });
+});
+
+describe('parseExplained', () => {
+  const cue = { cue: 'its code', then: 'a1', now: 'b2', is_changed: true, text: 'was' };
+  const explained = {
+    step: 'fit',
+    verdict: 'rerun',
+    sentence: 'it runs: its code changed',
+    cues: [cue, { ...cue, cue: 'input x', is_changed: null }],
+    ways: []
+  };
+
+  it('tells changed, unchanged and not known apart', () => {
+    expect(parseExplained(explained)?.cues.map(c => c.isChanged)).toEqual([true, null]);
+  });
+
+  it('is null if a part cannot be understood', () => {
+    const bad = { ...explained, cues: [{ ...cue, is_changed: 'no' }] };
+
+    expect(parseExplained(bad)).toBeNull();
+  });
+});

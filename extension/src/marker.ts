@@ -1,0 +1,49 @@
+/**
+ * Where in a notebook its run goes on.
+ *
+ * The rule: what is marked is where *Resume* begins: the first cell, plain ones too,
+ * below the last committed step. The server says which steps are committed; where
+ * their cells stand now is looked up in the open notebook.
+ */
+
+import type { CellText } from './cells';
+import { findStep } from './cells';
+import type { RunView, StepView } from './runview';
+
+/** A mark above a cell. */
+export interface Marker {
+  readonly place: number;
+  /** stopped: somebody has to decide first. */
+  readonly kind: 'goes-on' | 'stopped';
+}
+
+/** Return the mark that a notebook shows; null if there is nothing to go on with. */
+export function markerOf(cells: readonly CellText[], view: RunView): Marker | null {
+  const point = pointOf(view);
+  if (view.revision < 0 || point === null || point.state === 'RUNNING') {
+    return null;
+  }
+  const isStopped = point.plan === 'refused';
+  const place = isStopped
+    ? findStep(cells, point.cellId, point.name)
+    : firstOf(cells, view);
+  return place < 0 ? null : { place, kind: isStopped ? 'stopped' : 'goes-on' };
+}
+
+/** Return the place of the first cell that *Resume* runs; -1 if there is none. */
+export function firstOf(cells: readonly CellText[], view: RunView): number {
+  const point = pointOf(view);
+  const end = point === null ? -1 : findStep(cells, point.cellId, point.name);
+  if (end < 0) {
+    return -1;
+  }
+  const committed = view.steps
+    .filter(step => step.place >= 0 && step.plan === 'replay')
+    .map(step => findStep(cells, step.cellId, step.name))
+    .filter(place => place < end);
+  return Math.max(-1, ...committed) + 1;
+}
+
+function pointOf(view: RunView): StepView | null {
+  return view.steps.find(step => step.name === view.resumeFrom) ?? null;
+}

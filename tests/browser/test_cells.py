@@ -1,0 +1,179 @@
+"""Cells in a real JupyterLab: badges, locks, the mark where the run goes on."""
+
+
+from playwright.sync_api import expect
+
+LOAD = "%load_ext nbresume"
+FETCH = "%%step fetch\nrows = list(range(10))"
+CLEAN = "%%step clean\nkept = [r for r in rows if r % 2]"
+MAIL = "%%step mail --effects\nsent = len(kept)"
+PLAIN = "factor = 2"
+REPORT = "%%step report\nprint(rows)"
+# what JupyterLab itself says
+KNOWN = ("warning: Connection lost",)
+
+
+def badge(at, place):
+    """Return the badge of a cell."""
+    return at.cell(place).locator(".jp-nbresume-badge")
+
+
+def marker(at):
+    """Return the marks of the notebook: there is never more than one."""
+    return at.page.locator(".jp-NotebookPanel:visible .jp-nbresume-marker")
+
+
+def unlock(at, place):
+    """Return the button that takes a cell's lock off."""
+    return at.cell(place).get_by_role("button", name="Unlock to edit")
+
+
+def type_into(at, place, text):
+    """Type at the end of a cell, as a person does."""
+    at.cell(place).locator(".cm-content").click()
+    at.page.keyboard.press("Control+End")
+    at.page.keyboard.type(text)
+
+
+def source(at, place):
+    """Return the text of a cell in the document."""
+    return at.page.evaluate(
+        "place => window.jupyterapp.shell.currentWidget.content.widgets[place]"
+        ".model.sharedModel.getSource()",
+        place,
+    )
+
+
+def is_dirty(at):
+    """Say whether the notebook waits to be saved."""
+    return at.page.evaluate("window.jupyterapp.shell.currentWidget.context.model.dirty")
+
+
+def expect_silence(at):
+    """Nothing of ours speaks to the console, and nothing is thrown."""
+    loud = ("pageerror", "error", "warning", "log")
+    said = [line for line in at.page.said if line.startswith(loud)]
+    assert [line for line in said if not line.startswith(KNOWN)] == []
+
+
+def test_locked_after_a_recovery(desk):
+    """Cells that this kernel ran stay editable; after a recovery they are read-only."""
+    at = desk("locks.ipynb", "# Title", LOAD, FETCH, CLEAN, "# Text", PLAIN, REPORT)
+    expect(marker(at)).to_have_count(0)
+
+    # ran here: told, and editable
+    for place in (1, 2, 3):
+        at.run(place)
+    for place in (2, 3):
+        expect(badge(at, place)).to_have_attribute("data-badge", "ran")
+        expect(unlock(at, place)).to_be_hidden()
+    expect(badge(at, 2)).to_have_attribute(
+        "title", "This kernel ran step fetch. Editing makes it stale."
+    )
+    type_into(at, 2, " ")
+    assert source(at, 2) == FETCH + " "
+    at.page.keyboard.press("Backspace")
+    # the mark stands above the first cell below, text or plain
+    expect(at.cell(4).locator(".jp-nbresume-marker")).to_have_text("Goes on here")
+    expect(marker(at)).to_have_count(1)
+    at.shoot("cells-ran")
+
+    # another kernel: read-only in the view, and nowhere else
+    at.command("docmanager:save")
+    at.kill_kernel()
+    expect(badge(at, 2)).to_have_attribute("data-badge", "committed")
+    expect(badge(at, 2)).to_contain_text("committed, locked")
+    type_into(at, 2, "; more = 1")
+    assert source(at, 2) == FETCH
+    assert not is_dirty(at)
+    expect(at.cell(2).get_by_role("alert")).to_contain_text("read-only here")
+    at.shoot("cells-locked")
+
+    # restored is told from ran, and nothing was run
+    at.wait_idle()
+    at.command("nbresume:restore")
+    for place in (2, 3):
+        expect(badge(at, place)).to_have_attribute("data-badge", "restored")
+        expect(at.cell(place).locator(".jp-InputPrompt")).to_have_text(f"[{place}]:")
+    expect(at.cell(5).locator(".jp-InputPrompt")).to_have_text("[ ]:")
+    assert {s["name"]: s["attempts"] for s in at.stored()["steps"]} == {
+        "fetch": 1,
+        "clean": 1,
+        "report": 0,
+    }
+
+    # one click, and it is as before; the other cell stays locked
+    unlock(at, 2).click()
+    expect(badge(at, 2)).to_have_attribute("data-badge", "unlocked")
+    expect(badge(at, 3)).to_have_attribute("data-badge", "restored")
+    at.page.keyboard.press("Control+End")
+    at.page.keyboard.type("; more = 1")
+    assert source(at, 2) == FETCH + "; more = 1"
+    at.shoot("cells-unlocked")
+
+    # and run again it is a step that this kernel ran
+    at.page.keyboard.press("Shift+Enter")
+    expect(badge(at, 2)).to_have_attribute("data-badge", "ran")
+    assert at.stored()["steps"][0]["attempts"] == 2
+    expect_silence(at)
+
+
+def test_effects_are_always_locked(desk):
+    """A committed step that acts on the outside is read-only, also where it ran."""
+    at = desk("effects.ipynb", LOAD, FETCH, CLEAN, MAIL, REPORT)
+    for place in range(4):
+        at.run(place)
+    expect(badge(at, 3)).to_contain_text("ran, locked")
+    expect(badge(at, 2)).to_have_attribute("data-badge", "ran")
+
+    at.cell(3).locator(".cm-content").dblclick()
+    expect(at.cell(3).get_by_role("alert")).to_contain_text("acts on the outside")
+    at.page.keyboard.type("x = 1")
+    assert source(at, 3) == MAIL
+    at.shoot("cells-effects")
+
+    # by keyboard: the button is reached by Tab, and its keys are no shortcuts
+    unlock(at, 3).focus()
+    at.page.keyboard.press("Enter")
+    expect(badge(at, 3)).to_have_attribute("data-badge", "unlocked")
+    at.page.keyboard.press("Control+End")
+    at.page.keyboard.type("  # why")
+    assert source(at, 3) == MAIL + "  # why"
+    # a comment is no change: it is replayed, and nothing is sent again
+    at.page.keyboard.press("Shift+Enter")
+    expect(at.cell(3).locator(".jp-OutputArea")).to_contain_text("[restored]")
+    assert {s["name"]: s["attempts"] for s in at.stored()["steps"]}["mail"] == 1
+    expect_silence(at)
+
+
+def test_a_copy_is_flagged_and_not_locked(desk):
+    """A pasted copy of a locked step is editable, and says that its name is taken."""
+    at = desk("copies.ipynb", LOAD, FETCH, CLEAN)
+    for place in range(3):
+        at.run(place)
+    at.kill_kernel()
+    expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
+
+    at.cell(1).locator(".jp-InputPrompt").click(position={"x": 20, "y": 6})
+    at.page.keyboard.press("c")
+    at.page.keyboard.press("v")
+    expect(badge(at, 2)).to_have_attribute("data-badge", "copy")
+    expect(badge(at, 2)).to_contain_text("name used twice: fetch")
+    expect(at.cell(2)).to_contain_text("Give this step a name of its own.")
+    # also above the one that had the name first
+    at.cell(1).locator(".jp-InputPrompt").click(position={"x": 20, "y": 6})
+    at.page.get_by_role("menuitem", name="Edit", exact=True).click()
+    at.page.get_by_role("menuitem", name="Paste Cell Above").click()
+    expect(badge(at, 1)).to_have_attribute("data-badge", "copy")
+    expect(badge(at, 2)).to_have_attribute("data-badge", "committed")
+    expect(badge(at, 3)).to_have_attribute("data-badge", "copy")
+    at.shoot("cells-copies")
+
+    # its own name settles it
+    at.cell(3).locator(".cm-content").click()
+    at.page.keyboard.press("Control+Home")
+    at.page.keyboard.press("End")
+    at.page.keyboard.type("_2")
+    expect(badge(at, 3)).to_have_count(0)
+    assert source(at, 3).startswith("%%step fetch_2\n")
+    expect_silence(at)
