@@ -6,7 +6,8 @@ known only when the step runs is told as not known, never guessed.
 
 import msgspec
 
-from nbresume.model.folded import Commit, RunState, StepHistory
+from nbresume.model.folded import RunState
+from nbresume.model.histories import Commit, StepHistory
 from nbresume.model.printing import parse
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of

@@ -11,7 +11,7 @@ from nbresume.capture.outputs import fold_carriage_returns
 from nbresume.errors import NotCommitted, NotTrusted
 from nbresume.model.codec import decode
 from nbresume.model.displays import Shown, Stream
-from nbresume.model.folded import Commit
+from nbresume.model.histories import Commit
 from nbresume.model.manifest import Binding, Manifest
 from nbresume.model.previews import Preview, bundle_of
 from nbresume.model.records import Committed
