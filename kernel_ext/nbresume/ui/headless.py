@@ -8,11 +8,8 @@ import ast
 import atexit
 import keyword
 import os
-<<<<<<< HEAD
 import tempfile
 from collections import deque
-=======
->>>>>>> aa783dcaa426b1e5d9636839323285d9cc54337e
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
