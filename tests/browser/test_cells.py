@@ -10,7 +10,7 @@ MAIL = "%%step mail --effects\nsent = len(kept)"
 PLAIN = "factor = 2"
 REPORT = "%%step report\nprint(rows)"
 # what JupyterLab itself says
-KNOWN = ("warning: Connection lost",)
+KNOWN = ("warning: Connection lost", "warning: Item with index")
 
 
 def badge(at, place):
@@ -176,4 +176,45 @@ def test_a_copy_is_flagged_and_not_locked(desk):
     at.page.keyboard.type("_2")
     expect(badge(at, 3)).to_have_count(0)
     assert source(at, 3).startswith("%%step fetch_2\n")
+    expect_silence(at)
+
+
+def test_a_long_notebook(desk):
+    """Cells that come and go with the scroll are told, locked and marked all the same."""
+    steps = [f"%%step s{n}\nv{n} = {n}" for n in range(100)]
+    steps[25] += "\nraise ValueError"
+    cells = [text for n, step in enumerate(steps) for text in (step, f"p{n} = {n}")]
+    at = desk("long.ipynb", LOAD, *cells)
+    at.menu("Run", "Run All Cells")
+    expect(at.headline).to_have_text("25 of 100 steps locked; goes on at s25", timeout=60_000)
+    at.wait_idle()
+    at.save()
+    at.kill_kernel()
+    at.open()
+
+    # the page has a part of the cells only
+    expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
+    attached = at.panel.locator(".jp-Notebook .jp-Cell")
+    assert attached.count() < 100
+    expect(marker(at)).to_have_count(0)
+
+    at.menu("Run", "Go to the Step Where the Notebook Goes On")
+    expect(at.cell(51)).to_be_in_viewport()
+    # below step 24: its plain cell, not step 25
+    expect(at.cell(50).locator(".jp-nbresume-marker")).to_have_text("Goes on here")
+    expect(marker(at)).to_have_count(1)
+    expect(badge(at, 49)).to_have_attribute("data-badge", "committed")
+    expect(badge(at, 51)).to_have_count(0)
+    type_into(at, 49, "x")
+    assert source(at, 49) == "%%step s24\nv24 = 24"
+    at.shoot("cells-long")
+
+    # there and back again
+    at.page.mouse.wheel(0, -100_000)
+    expect(badge(at, 1)).to_be_in_viewport()
+    expect(badge(at, 49)).not_to_be_in_viewport()
+    at.menu("Run", "Go to the Step Where the Notebook Goes On")
+    expect(marker(at)).to_be_in_viewport()
+    expect(badge(at, 49)).to_have_count(1)
+    expect(marker(at)).to_have_count(1)
     expect_silence(at)
