@@ -62,8 +62,10 @@ class RandomIds:
 class ProcessLiveness:
     """Processes of this machine, told apart by pid, start time and boot."""
 
-    def __init__(self) -> None:
+    def __init__(self, actor: str = "") -> None:
         self._me = _this_process()
+        self._actor = actor
+        """Who acts, if that is not the account of this process."""
 
     def me(self) -> Writer:
         """Return this process as a claim names it; the child of a fork is another."""
@@ -88,7 +90,9 @@ class ProcessLiveness:
             return None
 
     def actor(self) -> str:
-        """Return the account that acts."""
+        """Return who acts: the person that was named, else the account."""
+        if self._actor:
+            return self._actor
         try:
             return getpass.getuser()
         except (OSError, KeyError):

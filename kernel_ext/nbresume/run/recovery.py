@@ -329,10 +329,13 @@ class Recovery:
         Raises
         ------
         RefusedError
-            Effects shall be made again that are not on record, or are open.
+            Effects shall be made again that are not on record, or are open; or it
+            is being run.
         """
         self._journal.refresh()
         history = self._journal.state.step(step)
+        if history is not None:
+            settling.check_not_running(history, self.state(history), "unlocked")
         settling.check_again(history, step, again or [])
         attempt = history.attempt if history else None
         self._journal.decide(

@@ -179,10 +179,30 @@ def check_settles(history: StepHistory, state: State) -> None:
     settled = (State.AMBIGUOUS, State.INTERRUPTED, State.ABANDONED, State.FAILED)
     if state in settled:
         return
+    check_not_running(history, state, "settled")
     raise RefusedError(
         f"step {history.name} was not settled",
         because=f"it is {state}, so there is nothing in doubt",
         remedy=f"Type %steps rerun {history.name} --because TEXT to run it again.",
+        step=history.name,
+    )
+
+
+def check_not_running(history: StepHistory, state: State, what: str) -> None:
+    """Pass if no kernel is running the step: it would not hear of the decision.
+
+    Raises
+    ------
+    RefusedError
+        One is, or it cannot be known from here whether it still does.
+    """
+    if state is not State.RUNNING:
+        return
+    by = history.attempt.by if history.attempt else ""
+    raise RefusedError(
+        f"step {history.name} was not {what}",
+        because=f"a kernel ({by}) is running it",
+        remedy="Wait until its cell has ended, or interrupt it there.",
         step=history.name,
     )
 

@@ -60,20 +60,26 @@ class Asked:
     run: Inspection
 
 
-def world_of(notebook: Path | None, say: Say) -> World:
-    """Return the world of a process that runs no cell."""
+def world_of(notebook: Path | None, say: Say, *, actor: str = "") -> World:
+    """Return the world of a process that runs no cell.
+
+    Parameters
+    ----------
+    actor
+        Who acts; empty for the account of this process.
+    """
     path = str(notebook.absolute()) if notebook else ""
     return World(
         clock=SystemClock(),
         ids=RandomIds(),
-        liveness=ProcessLiveness(),
+        liveness=ProcessLiveness(actor),
         notebook=SavedNotebook(path, Path(path).name),
         screen=Reader(say),
         interrupts=NoInterrupts(),
     )
 
 
-def ask(notebook: Path, say: Say) -> Asked:
+def ask(notebook: Path, say: Say, *, actor: str = "") -> Asked:
     """Open the run of a notebook for reading.
 
     Raises
@@ -99,7 +105,7 @@ def ask(notebook: Path, say: Say) -> Asked:
             because=f"there is no store at {place.store}",
             remedy=f"Type nbresume run {notebook}, or run its cells in Jupyter.",
         ) from error
-    world = world_of(notebook, say)
+    world = world_of(notebook, say, actor=actor)
     run_id = choose_run(store.runs(), world, named=run_id_of(settings.run))
     return Asked(store, inspect_run(store, run_id, world, settings))
 

@@ -8,12 +8,10 @@ from typing import Any
 import click
 
 from nbresume.compose import data_folder, migrator
-from nbresume.compose.inspection import names_set_by
 from nbresume.compose.stores import OpenStore, Place, open_store, trust_store
 from nbresume.errors import (
     EXIT_USAGE,
     NbresumeError,
-    NotTrusted,
     SchemaError,
     UsageError,
 )
@@ -24,9 +22,9 @@ from nbresume.run.recovery import unknown_step
 from nbresume.run.verify import verify
 from nbresume.run.ways import WHOLE
 from nbresume.settings import __version__
-from nbresume.ui import text
-from nbresume.ui.answers import answer_of
+from nbresume.ui import deciding, text
 from nbresume.ui.asking import Asked, ask, history_of, world_of
+from nbresume.ui.deciding import ask_to_decide
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
 _KINDS = click.Choice(EVIDENCE_KINDS)
@@ -65,22 +63,7 @@ def _store_in(folder: Path) -> OpenStore:
 
 
 def _decide(notebook: Path) -> Asked:
-    """Open the run of a notebook for a decision about it.
-
-    Raises
-    ------
-    NotTrusted
-        It was written under another key: a decision would be signed with this one.
-    """
-    asked = _ask(notebook)
-    if not asked.run.trusted:
-        raise NotTrusted(
-            "nothing was decided",
-            because=f"the run of {notebook} was written under another key",
-            remedy=f"If you know where it comes from, type nbresume trust "
-            f"{asked.store.place.store}",
-        )
-    return asked
+    return ask_to_decide(notebook, _say)
 
 
 @click.group()
@@ -141,9 +124,32 @@ def status(notebook: Path, *, as_json: bool) -> None:
 def plan(notebook: Path, *, from_scratch: bool, as_json: bool) -> None:
     """Say what running NOTEBOOK would do: replay, run or refuse each step."""
     view = _ask(notebook).run.view()
+    if as_json:
+        click.echo(text.as_json(text.planned(view, from_scratch=from_scratch)))
+        return
     planned = text.plan_from_scratch(view) if from_scratch else text.plan(view)
-    told = text.in_terminal(planned, str(notebook))
-    click.echo(view.to_json().decode() if as_json else told)
+    click.echo(text.in_terminal(planned, str(notebook)))
+
+
+@cli.command()
+@_NOTEBOOK
+@click.argument("step")
+@_JSON
+def explain(notebook: Path, step: str, *, as_json: bool) -> None:
+    """Say why STEP of NOTEBOOK would be replayed, run or refused."""
+    told = _ask(notebook).run.explain(step)
+    shown = text.in_terminal(text.explained(told), str(notebook))
+    click.echo(text.as_json(told) if as_json else shown)
+
+
+@cli.command()
+@_NOTEBOOK
+@click.argument("step")
+@_JSON
+def inspect(notebook: Path, step: str, *, as_json: bool) -> None:
+    """Show what the commit of STEP of NOTEBOOK stored; no value is loaded."""
+    told = _ask(notebook).run.stored(step)
+    click.echo(text.as_json(told) if as_json else text.inspected(told))
 
 
 @cli.command()
@@ -190,10 +196,7 @@ def history(notebook: Path, step: str, *, as_json: bool) -> None:
 @click.option("--value", multiple=True, help="NAME=VALUE that the step would set.")
 def resolve(notebook: Path, step: str, how: str, **given: Any) -> None:
     """Settle STEP of NOTEBOOK, which is ambiguous (in doubt), or one of its effects."""
-    asked = _decide(notebook)
-    answer = answer_of(how, given, names_set_by(asked.run.order(), step))
-    record = asked.run.recovery.resolve(step, answer, asked.run.order())
-    click.echo(text.settled(record))
+    click.echo(deciding.resolve(_decide(notebook), step, how, given))
 
 
 @cli.command()
@@ -203,10 +206,7 @@ def resolve(notebook: Path, step: str, how: str, **given: Any) -> None:
 @click.option("--again", multiple=True, help="Make this effect anew; all for each.")
 def rerun(notebook: Path, step: str, because: str, again: tuple[str, ...]) -> None:
     """Let the committed STEP of NOTEBOOK run again when its cell is run."""
-    run = _decide(notebook).run
-    run.recovery.check_known(step, run.order())
-    run.recovery.rerun(step, because=because, again=list(again))
-    click.echo(f"step {step} will run when its cell is run")
+    click.echo(deciding.rerun(_decide(notebook), step, because, list(again)))
 
 
 @cli.command("verify")

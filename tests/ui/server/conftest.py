@@ -8,12 +8,21 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+
+TESTS = next(p for p in Path(__file__).resolve().parents if p.name == "tests")
+sys.path.insert(0, str(TESTS / "kernel" / "durability"))
+
+from real_kernel import LOAD, Kernel, save  # noqa: E402 - after its path
+
+A = "%%step a\nx = [1, 2]"
+MAIL = "%%step c --effects\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
 
 EXTENSION = "nbresume.ui.server"
 START_S = 60
@@ -32,6 +41,7 @@ class Answer:
 
     status: int
     body: bytes
+    headers: list[tuple[str, str]]
 
     @property
     def json(self):
@@ -49,11 +59,25 @@ class Server:
 
     def get(self, route, *, as_stranger=False, **query) -> Answer:
         """Ask a route."""
+        own = {} if as_stranger else self.pass_of(self.token)
+        return self.send("GET", f"{route}?{urlencode(query)}", own)
+
+    def post(self, route, content, *, who="", headers=None) -> Answer:
+        """Send JSON, or bytes, to a route."""
+        own = self.pass_of(who or self.token) if headers is None else headers
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        return self.send("POST", route, own, body)
+
+    def pass_of(self, token) -> dict[str, str]:
+        """Return the headers of somebody who has a token."""
+        return {"Authorization": f"token {token}"}
+
+    def send(self, method, route, headers, body=None) -> Answer:
+        """Send a request; return what the server said."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
-        own = {} if as_stranger else {"Authorization": f"token {self.token}"}
-        connection.request("GET", f"/{route}?{urlencode(query)}", headers=own)
+        connection.request(method, f"/{route}", body=body, headers=headers)
         response = connection.getresponse()
-        answer = Answer(response.status, response.read())
+        answer = Answer(response.status, response.read(), response.getheaders())
         connection.close()
         return answer
 
@@ -72,16 +96,27 @@ def wait_until_up(server, process, log):
         time.sleep(0.1)
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """Run a Jupyter server over an empty folder."""
-    home = tmp_path_factory.mktemp("server")
+@contextmanager
+def running(home, config="", env=None, who=""):
+    """Run a Jupyter server over an empty folder.
+
+    Parameters
+    ----------
+    home
+        Folder for everything that is the server's.
+    config
+        Lines of its configuration, in Python.
+    env
+        Variables for its process.
+    who
+        The token that the tests show it.
+    """
     root = home / "root"
     root.mkdir()
-    config = {"ServerApp": {"jpserver_extensions": {EXTENSION: True}}}
+    lines = f"c.ServerApp.jpserver_extensions = {{{EXTENSION!r}: True}}\n{config}"
     (home / "config").mkdir()
-    (home / "config" / "jupyter_server_config.json").write_text(json.dumps(config))
-    found = Server(free_port(), secrets.token_hex(16), root)
+    (home / "config" / "jupyter_server_config.py").write_text(lines)
+    found = Server(free_port(), who or secrets.token_hex(16), root)
     log = home / "server.log"
     with log.open("w") as out:
         process = subprocess.Popen(
@@ -98,6 +133,7 @@ def server(tmp_path_factory):
                 "JUPYTER_CONFIG_DIR": str(home / "config"),
                 "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
                 "IPYTHONDIR": str(home / "ipython"),
+                **(env or {}),
             },
             cwd=root,
             stdout=out,
@@ -110,3 +146,48 @@ def server(tmp_path_factory):
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(20)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Run a Jupyter server over an empty folder."""
+    with running(tmp_path_factory.mktemp("server")) as found:
+        yield found
+
+
+@pytest.fixture
+def folder(server):
+    """Return an empty folder below the server's root."""
+    made = server.root / f"f{time.monotonic_ns()}"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def serving():
+    """Return what runs another server."""
+    return running
+
+
+@pytest.fixture
+def in_doubt_in():
+    """Return what makes a folder, below a server's root, with a step in doubt."""
+    return _in_doubt
+
+
+@pytest.fixture
+def in_doubt(server):
+    """Return a folder whose notebook has a step that was killed while it acted."""
+    return _in_doubt(server)
+
+
+def _in_doubt(server):
+    folder = server.root / f"d{time.monotonic_ns()}"
+    folder.mkdir()
+    save(folder / "nb.ipynb", LOAD, A, MAIL)
+    with Kernel(folder, "nb.ipynb") as kernel:
+        kernel.ok(LOAD, "c0")
+        kernel.ok(A, "c1")
+        kernel.send(MAIL, "c2")
+        kernel.process.wait()
+    return folder

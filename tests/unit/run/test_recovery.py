@@ -453,3 +453,22 @@ def test_deleting_the_cell_of_a_step_in_doubt_settles_nothing():
     assert k.run("b").error.kind is ErrorKind.AMBIGUOUS
     k.parts.recovery.resolve("m", Answer(How.RETRY, "not sent"))
     assert k.go("b") == ["b"]
+
+
+def test_a_step_that_is_being_run_is_not_unlocked():
+    """The commit of that run would undo the decision without a word."""
+    told = []
+    lab = Lab(a="%%step a\nwork()")
+
+    def work():
+        other = lab.inspect(k.run_id)
+        with pytest.raises(RefusedError, match="is running it") as refused:
+            other.recovery.rerun("a", because="it was wrong")
+        told.append(refused.value.remedy)
+
+    lab.tools["work"] = work
+    k = lab.kernel()
+    k.go()
+
+    assert told == ["Wait until its cell has ended, or interrupt it there."]
+    assert k.step("a").state is State.COMMITTED

@@ -1,6 +1,7 @@
 """The face inside a Jupyter server: what is stored, with no kernel or a busy one.
 
-The rule: it reads. Kernels never import it, and it never loads a stored value.
+The rule: it reads, and records decisions of people. Kernels never import it, and it
+never loads a stored value.
 """
 
 from typing import Any

@@ -1,13 +1,14 @@
-"""The routes: a notebook's path → its run, or its audit trail, as JSON.
+"""The routes: a notebook's path → its run, audit trail and so on, as JSON; decisions.
 
 The rule: a handler computes nothing. It finds the notebook inside of the server's
-root, asks as the command line asks, and sends what it was given, or the refusal.
+root, asks or decides as the command line does, and sends what it was given, or the
+refusal. Who decides is who the server has authenticated.
 """
 
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from jupyter_server.auth.decorator import authorized
@@ -16,51 +17,26 @@ from jupyter_server.services.contents.filemanager import FileContentsManager
 from jupyter_server.utils import ensure_async, url_path_join
 from tornado import web
 
-from nbresume.errors import NbresumeError, NotCommitted, RefusedError
-from nbresume.ui import text
+from nbresume.errors import NbresumeError, NotCommitted, RefusedError, UsageError
+from nbresume.ui import deciding, text
 from nbresume.ui.asking import Asked, ask, history_of
+from nbresume.ui.deciding import ask_to_decide
 
-Told = Callable[[Asked], str]
-"""What one route says about a notebook, as JSON."""
+Told = Callable[[Asked, str], str]
+"""What one route says about a notebook, or the step that was named, as JSON."""
 NO_RUN = 204
+NOT_UNDERSTOOD = 400
 NO_NOTEBOOK = 404
 REFUSED = 409
 
 
-class NotebookHandler(APIHandler):
-    """Answers about the notebook that the query's ``path`` names."""
+class _Handler(APIHandler):
+    """Finds the notebook that a request names, and sends refusals."""
 
     auth_resource: ClassVar[str] = "contents"
-    """Who may read the notebook may read its run."""
+    """Who may read the notebook may read its run; who may write it may decide."""
 
-    def initialize(self, told: Told) -> None:
-        """Take what this route answers; it runs on a thread of its own."""
-        self._told = told
-
-    @web.authenticated
-    @authorized
-    async def get(self) -> None:
-        """Send the answer: 204 without a run, 404 without a notebook, 409 refused."""
-        try:
-            notebook = await self._find()
-        except RefusedError as error:
-            self._refuse(NO_NOTEBOOK, error)
-            return
-        try:
-            # a store on a slow disk must not hold up the server
-            answer = await asyncio.to_thread(self._ask, notebook)
-        except NotCommitted:
-            self.set_status(NO_RUN)
-            self.finish()
-        except NbresumeError as error:
-            self._refuse(REFUSED, error)
-        else:
-            self.finish(answer)
-
-    def _ask(self, notebook: Path) -> str:
-        return self._told(ask(notebook, _nobody_listens))
-
-    async def _find(self) -> Path:
+    async def find(self, path: str) -> Path:
         """Return where the notebook lies.
 
         Raises
@@ -68,7 +44,7 @@ class NotebookHandler(APIHandler):
         RefusedError
             It is no file of this server, or one that the server does not show.
         """
-        path = self.get_query_argument("path").strip("/")
+        path = path.strip("/")
         manager = self.contents_manager
         because = "the server's files do not lie in a folder of its computer"
         if isinstance(manager, FileContentsManager):
@@ -83,7 +59,8 @@ class NotebookHandler(APIHandler):
             remedy="Name a notebook below the server's root folder.",
         )
 
-    def _refuse(self, status: int, error: NbresumeError) -> None:
+    def refuse(self, status: int, error: NbresumeError) -> None:
+        """Send what was refused, because of what, and what to do."""
         self.set_status(status)
         told = {
             "kind": error.kind,
@@ -94,23 +71,157 @@ class NotebookHandler(APIHandler):
         self.finish(msgspec.json.encode(told))
 
 
-def run_view(asked: Asked) -> str:
+class NotebookHandler(_Handler):
+    """Answers about the notebook that the query's ``path`` names."""
+
+    def initialize(self, told: Told) -> None:
+        """Take what this route answers; it runs on a thread of its own."""
+        self._told = told
+
+    @web.authenticated
+    @authorized
+    async def get(self) -> None:
+        """Send the answer: 204 without a run, 404 without a notebook, 409 refused."""
+        step = self.get_query_argument("step", "")
+        try:
+            notebook = await self.find(self.get_query_argument("path"))
+        except RefusedError as error:
+            self.refuse(NO_NOTEBOOK, error)
+            return
+        try:
+            # a store on a slow disk must not hold up the server
+            asked = await asyncio.to_thread(ask, notebook, _nobody_listens)
+        except NotCommitted:
+            self.set_status(NO_RUN)
+            self.finish()
+            return
+        except NbresumeError as error:
+            self.refuse(REFUSED, error)
+            return
+        try:
+            answer = await asyncio.to_thread(self._told, asked, step)
+        except NbresumeError as error:
+            self.refuse(REFUSED, error)
+        else:
+            self.finish(answer)
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person decided about a step; texts are as they would be typed."""
+
+    path: str
+    step: str
+    how: Literal["retry", "evidence", "abandon", "rerun"]
+    because: str
+    kind: Literal["receipt", "query", "statement"] = "statement"
+    reference: str = ""
+    effect: str = ""
+    """Key of the effect that evidence is about."""
+    result: str | None = None
+    """Of that effect, as a Python literal."""
+    values: dict[str, str] = {}
+    """Name → value that the step would have set, as a Python literal."""
+    again: list[str] = []
+    """Of a rerun: keys of effects that are made anew."""
+
+
+class DecisionHandler(_Handler):
+    """Records what the server's user decided about a step."""
+
+    @web.authenticated
+    @authorized
+    async def post(self) -> None:
+        """Send what was recorded; 400 not understood, 404 no notebook, 409 refused."""
+        try:
+            decision = msgspec.json.decode(self.request.body, type=Decision)
+            notebook = await self.find(decision.path)
+        except msgspec.DecodeError as error:
+            self.refuse(NOT_UNDERSTOOD, _not_understood(error))
+            return
+        except RefusedError as error:
+            self.refuse(NO_NOTEBOOK, error)
+            return
+        try:
+            said = await asyncio.to_thread(self._record, notebook, decision)
+        except UsageError as error:
+            self.refuse(NOT_UNDERSTOOD, error)
+        except NbresumeError as error:
+            self.refuse(REFUSED, error)
+        else:
+            self.finish(msgspec.json.encode({"said": said}))
+
+    def _record(self, notebook: Path, decision: Decision) -> str:
+        actor = _name_of(self.current_user)
+        asked = ask_to_decide(notebook, _nobody_listens, actor=actor)
+        if decision.how == "rerun":
+            again = decision.again
+            return deciding.rerun(asked, decision.step, decision.because, again)
+        given = {
+            "because": decision.because,
+            "kind": decision.kind,
+            "reference": decision.reference,
+            "effect": decision.effect,
+            "result": decision.result,
+            "value": [f"{name}={value}" for name, value in decision.values.items()],
+        }
+        return deciding.resolve(asked, decision.step, decision.how, given)
+
+
+def run_view(asked: Asked, _step: str) -> str:
     """Return the RunView, as ``nbresume status --json`` prints it."""
     return asked.run.view().to_json().decode()
 
 
-def audit_trail(asked: Asked) -> str:
+def audit_trail(asked: Asked, step: str) -> str:
     """Return the events, oldest first, as ``nbresume history --json`` prints them."""
-    return text.events_json(history_of(asked))
+    return text.events_json(history_of(asked, step))
+
+
+def plan(asked: Asked, _step: str) -> str:
+    """Return what running all cells would do, as ``nbresume plan --json``."""
+    return text.as_json(text.planned(asked.run.view()))
+
+
+def explained(asked: Asked, step: str) -> str:
+    """Return why a step would run, or not, as ``nbresume explain --json``."""
+    return text.as_json(asked.run.explain(step))
+
+
+def stored(asked: Asked, step: str) -> str:
+    """Return what a step's commit stored, as ``nbresume inspect --json``."""
+    return text.as_json(asked.run.stored(step))
 
 
 def routes(base_url: str) -> list[tuple[str, type[APIHandler], dict[str, Told]]]:
     """Return the routes below a server's base URL."""
-    answers = {"run": run_view, "history": audit_trail}
-    return [
+    answers = {
+        "run": run_view,
+        "history": audit_trail,
+        "plan": plan,
+        "explain": explained,
+        "step": stored,
+    }
+    reading: list[tuple[str, type[APIHandler], dict[str, Told]]] = [
         (url_path_join(base_url, "nbresume", name), NotebookHandler, {"told": told})
         for name, told in answers.items()
     ]
+    decide = url_path_join(base_url, "nbresume", "decide")
+    return [*reading, (decide, DecisionHandler, {})]
+
+
+def _name_of(user: Any) -> str:
+    """Return the authenticated user as a record names them."""
+    if user.name in ("", user.username):
+        return str(user.username)
+    return f"{user.name} ({user.username})"
+
+
+def _not_understood(error: msgspec.DecodeError) -> UsageError:
+    return UsageError(
+        "nothing was decided",
+        because=f"the request cannot be understood: {error}",
+        remedy="Send JSON with path, step, how and because.",
+    )
 
 
 def _lies_in(root: Path, path: str) -> bool:
