@@ -1,6 +1,6 @@
 """One run as it can be looked at, and decided about, without a kernel.
 
-The rule: reads decisions, and no payload.
+The rule: reads decisions, and payloads only as what they show; it rebuilds no value.
 """
 
 import ast
@@ -13,10 +13,12 @@ from nbresume.plan.header import body_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell
 from nbresume.run.claims import Claims
+from nbresume.run.explaining import Explained, explain
 from nbresume.run.journal import Journal
 from nbresume.run.ports import World
 from nbresume.run.position import Order
-from nbresume.run.recovery import Recovery
+from nbresume.run.recovery import Recovery, unknown_step
+from nbresume.run.stored import StoredStep, stored
 from nbresume.run.view import RunView
 from nbresume.run.viewing import view_run
 from nbresume.settings import Settings
@@ -85,6 +87,34 @@ class Inspection:
             counts=self.journal.counts,
             trusted=self.trusted,
         )
+
+    def explain(self, step: str) -> Explained:
+        """Return why a step would be replayed, run or refused.
+
+        Raises
+        ------
+        NotCommitted
+            Neither the notebook nor the run has such a step.
+        """
+        view = self.view()
+        found = next((one for one in view.steps if one.name == step), None)
+        if found is None:
+            raise unknown_step(step, "was not explained")
+        return explain(found, view, self.journal.state, self.order())
+
+    def stored(self, step: str) -> StoredStep:
+        """Return what the commit of a step stored; nothing of it is rebuilt.
+
+        Raises
+        ------
+        NotCommitted
+            The step has no commit.
+        NotTrusted
+            The run was written under another key.
+        Damaged
+            A payload is missing or not what its digest says.
+        """
+        return stored(self.journal, step, trusted=self.trusted)
 
 
 def inspect_run(

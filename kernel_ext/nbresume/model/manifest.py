@@ -96,3 +96,5 @@ class Manifest(_Part, frozen=True, kw_only=True):
     """Digest of the JSON of the cell's outputs."""
     code: str = ""
     """Digest of the cell's source text."""
+    previews: str = ""
+    """Digest of the JSON of {name: `model.previews.Preview`}."""

@@ -18,6 +18,7 @@ from nbresume.capture.live import Entry, Live, Made
 from nbresume.capture.outputs import encode as encode_outputs
 from nbresume.capture.patches import patched
 from nbresume.capture.pickling import dump_atoms
+from nbresume.capture.previews import previews_of
 from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
 from nbresume.capture.touched import is_users
 from nbresume.errors import CaptureError, RefusedError
@@ -27,7 +28,7 @@ from nbresume.model.values import FoldRef
 from nbresume.plan.key import key_of
 from nbresume.run.intents import Running
 from nbresume.run.journal import Journal
-from nbresume.run.packing import Packed, pack
+from nbresume.run.packing import Beside, Packed, pack
 from nbresume.run.ports import World
 from nbresume.run.position import lost
 from nbresume.run.process import ProcessStates, inputs_among, recorded
@@ -208,9 +209,12 @@ class Commits:
             group=group,
             objects=self._journal.objects,
             known=self._restorer.places,
-            process=_stored_states(changes),
-            displays=encode_outputs(running.outputs) if running.outputs else b"",
-            code=code.encode(),
+            beside=Beside(
+                process=_stored_states(changes),
+                displays=encode_outputs(running.outputs) if running.outputs else b"",
+                code=code.encode(),
+                previews=previews_of(captured.outputs, self._live.namespace),
+            ),
         )
         fold = self._fold(draft, group)
         record = self._record(running, changes, captured, packed, draft, fold)

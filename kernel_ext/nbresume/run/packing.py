@@ -26,6 +26,16 @@ class Packed:
     ref: ManifestRef
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a commit holds beside values; empty bytes for what there is not."""
+
+    process: bytes = b""
+    displays: bytes = b""
+    code: bytes = b""
+    previews: bytes = b""
+
+
 def pack(
     captured: Captured,
     *,
@@ -33,9 +43,7 @@ def pack(
     group: str,
     objects: Objects,
     known: Mapping[str, Place],
-    process: bytes = b"",
-    displays: bytes = b"",
-    code: bytes = b"",
+    beside: Beside | None = None,
 ) -> Packed:
     """Lay a capture out in a draft; return its manifest and where that lies."""
     needed = _needed(captured)
@@ -46,17 +54,16 @@ def pack(
         if digest not in places:
             blob = Blob(part.data, dtype=part.dtype, shape=part.shape, name=part.name)
             _, places[digest] = draft.add(blob)
-    states = _add(draft, process, places)
-    shown = _add(draft, displays, places)
-    source = _add(draft, code, places)
+    more = beside or Beside()
     manifest = Manifest(
         names=captured.bindings,
         units=captured.units,
         payloads=places,
         atoms=captured.atoms,
-        process=states,
-        displays=shown,
-        code=source,
+        process=_add(draft, more.process, places),
+        displays=_add(draft, more.displays, places),
+        code=_add(draft, more.code, places),
+        previews=_add(draft, more.previews, places),
     )
     offset, length, digest = draft.add_to_pack(canonical(manifest))
     return Packed(

@@ -124,9 +124,32 @@ def status(notebook: Path, *, as_json: bool) -> None:
 def plan(notebook: Path, *, from_scratch: bool, as_json: bool) -> None:
     """Say what running NOTEBOOK would do: replay, run or refuse each step."""
     view = _ask(notebook).run.view()
+    if as_json:
+        click.echo(text.as_json(text.planned(view, from_scratch=from_scratch)))
+        return
     planned = text.plan_from_scratch(view) if from_scratch else text.plan(view)
-    told = text.in_terminal(planned, str(notebook))
-    click.echo(view.to_json().decode() if as_json else told)
+    click.echo(text.in_terminal(planned, str(notebook)))
+
+
+@cli.command()
+@_NOTEBOOK
+@click.argument("step")
+@_JSON
+def explain(notebook: Path, step: str, *, as_json: bool) -> None:
+    """Say why STEP of NOTEBOOK would be replayed, run or refused."""
+    told = _ask(notebook).run.explain(step)
+    shown = text.in_terminal(text.explained(told), str(notebook))
+    click.echo(text.as_json(told) if as_json else shown)
+
+
+@cli.command()
+@_NOTEBOOK
+@click.argument("step")
+@_JSON
+def inspect(notebook: Path, step: str, *, as_json: bool) -> None:
+    """Show what the commit of STEP of NOTEBOOK stored; no value is loaded."""
+    told = _ask(notebook).run.stored(step)
+    click.echo(text.as_json(told) if as_json else text.inspected(told))
 
 
 @cli.command()

@@ -10,9 +10,11 @@ import msgspec
 from nbresume.model.effects import spoken_keys
 from nbresume.model.records import Resolution
 from nbresume.model.states import State
-from nbresume.plan.planner import Verdict, spoken
+from nbresume.plan.planner import spoken
+from nbresume.run.explaining import Explained, Plan, PlannedStep, verdict_of
 from nbresume.run.history import Event
 from nbresume.run.migrate import Moved
+from nbresume.run.stored import StoredStep
 from nbresume.run.verify import Proof, Report
 from nbresume.run.view import RunView, StepView
 
@@ -65,7 +67,9 @@ def at(moment: datetime | None) -> str:
     return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S") if moment else ""
 
 
-_ALSO_COMMANDS = re.compile(r"%steps (plan|history|resolve|rerun|verify)\b")
+_ALSO_COMMANDS = re.compile(
+    r"%steps (plan|explain|inspect|history|resolve|rerun|verify)\b"
+)
 
 
 def in_terminal(told: str, notebook: str = "NOTEBOOK") -> str:
@@ -141,21 +145,69 @@ def _footnotes(view: RunView) -> list[str]:
     return lines
 
 
-def _verdict(step: StepView) -> str:
-    if step.plan is Verdict.RERUN and step.revision < 0 and not step.attempts:
-        return "run"
-    return step.plan.value
-
-
 def plan(view: RunView) -> str:
     """Return what Run All would do: REPLAY, RERUN or REFUSED, and why."""
     rows = [("plan", "step", "took", "why")]
     rows += [
-        (_verdict(step), step.name, duration(step.duration_s), notes(step))
+        (verdict_of(step), step.name, duration(step.duration_s), notes(step))
         for step in view.steps
         if step.place >= 0
     ]
     return "\n".join([headline(view), *view.differs, _columns(rows)])
+
+
+def planned(view: RunView, *, from_scratch: bool = False) -> Plan:
+    """Return the same as a value, for JSON; from scratch as `plan_from_scratch`."""
+    steps = [
+        PlannedStep(
+            step=step.name,
+            cell_id=step.cell_id,
+            verdict="run" if from_scratch else verdict_of(step),
+            duration_s=step.duration_s,
+            why=_risk(step) if from_scratch else notes(step),
+        )
+        for step in view.steps
+        if step.place >= 0
+    ]
+    return Plan(headline=view.headline, differs=view.differs, steps=steps)
+
+
+def explained(told: Explained) -> str:
+    """Return why a step would be replayed, run or refused, cue by cue."""
+    lines = [told.sentence]
+    if told.cues:
+        rows = [("", "depends on", "")]
+        rows += [(_CHANGED[cue.is_changed], cue.cue, cue.text) for cue in told.cues]
+        lines.append(_columns(rows))
+    lines += [f"type {way.command}: {way.text}" for way in told.ways]
+    return "\n".join(lines)
+
+
+_CHANGED = {True: "~", False: "✓", None: "?"}
+
+
+def inspected(told: StoredStep) -> str:
+    """Return what the commit of a step stored, as text."""
+    rows = [("name", "kind", "shape", "size", "")]
+    for one in told.outputs:
+        shape = " x ".join(map(str, one.shape)) if one.shape is not None else ""
+        kept = f"not kept: {one.not_kept}" if one.not_kept else ""
+        stored = size(one.size_bytes) if one.size_bytes else ""
+        rows.append((one.name, one.kind, f"{shape} {one.dtype}".strip(), stored, kept))
+    lines = [
+        f"step {told.step}, commit {told.commit_number} of {told.committed_at}",
+        _columns(rows),
+    ]
+    for one in told.outputs:
+        shown = one.preview.get("text/plain") or ", ".join(one.preview)
+        if shown:
+            lines += ["", f"{one.name}:", shown]
+    return "\n".join(lines)
+
+
+def as_json(told: msgspec.Struct) -> str:
+    """Return a value of a face as JSON with sorted keys."""
+    return msgspec.json.encode(told, order="sorted").decode()
 
 
 def plan_from_scratch(view: RunView) -> str:

@@ -68,8 +68,44 @@ def test_plan_says_what_would_happen(nbresume, notebook):
     as_json = nbresume("plan", notebook, "--json")
 
     verdicts = [line.split()[0].lower() for line in done.out.splitlines()[2:]]
+    planned = json.loads(as_json.out)
     assert verdicts == ["replay", "replay", "refused", "refused"]
-    assert states(as_json) == EXPECTED
+    assert [step["verdict"] for step in planned["steps"]] == verdicts
+    assert planned["headline"] in done.out
+
+
+def test_plan_from_scratch_is_json_too(nbresume, notebook):
+    """Each step runs; what would happen twice outside is marked."""
+    done = nbresume("plan", notebook, "--from-scratch", "--json")
+
+    assert {step["verdict"] for step in json.loads(done.out)["steps"]} == {"run"}
+
+
+def test_explain_says_why(nbresume, notebook):
+    """`nbresume explain` gives the verdict cue by cue, and the ways out; or JSON."""
+    replayed = nbresume("explain", notebook, "a")
+    doubt = nbresume("explain", notebook, "c")
+    as_json = json.loads(nbresume("explain", notebook, "a", "--json").out)
+    unknown = nbresume("explain", notebook, "nowhere")
+
+    assert "step a is replayed: nothing that it depends on" in replayed.out
+    assert as_json["sentence"] in replayed.out
+    assert f"type nbresume resolve {notebook} c retry --because TEXT" in doubt.out
+    assert [cue["is_changed"] for cue in as_json["cues"]] == [False]
+    assert (unknown.code, "no step of that name" in unknown.err) == (2, True)
+
+
+def test_inspect_shows_what_was_stored(nbresume, notebook):
+    """`nbresume inspect` lists names with previews, and loads no value; or JSON."""
+    shown = nbresume("inspect", notebook, "a")
+    as_json = json.loads(nbresume("inspect", notebook, "a", "--json").out)
+    nothing = nbresume("inspect", notebook, "c")
+
+    (name,) = [output["name"] for output in as_json["outputs"]]
+    assert as_json["code"].startswith("%%step a")
+    assert as_json["outputs"][0]["preview"]["text/plain"] in shown.out
+    assert f"\n{name}:\n" in shown.out
+    assert (nothing.code, "has no commit" in nothing.err) == (2, True)
 
 
 def test_history_is_the_trail(nbresume, notebook):

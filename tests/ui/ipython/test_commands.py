@@ -143,7 +143,22 @@ def test_the_plan_tells_what_would_happen(two):
     assert [line.split()[0] for line in text.splitlines()[2:]] == ["rerun", "rerun"]
 
 
-@pytest.mark.parametrize("command", ["", "plan", "history", "verify", "verify a"])
+def test_explain_and_inspect_tell_of_one_step(two):
+    """Why it would run, cue by cue; and what its commit stored, with previews."""
+    why = two.run("%steps explain b", "v").text
+    stored = two.run("%steps inspect a", "v").text
+
+    assert "step b is replayed: nothing that it depends on has changed" in why
+    assert "after a" in why
+    assert "x:\n[1, 2]" in stored
+    assert isinstance(two.run("%steps explain nowhere", "v").error, NotCommitted)
+    assert isinstance(two.run("%steps inspect nowhere", "v").error, NotCommitted)
+
+
+READING = ["", "plan", "history", "verify", "verify a", "explain a", "inspect a"]
+
+
+@pytest.mark.parametrize("command", READING)
 def test_looking_writes_nothing(two, command):
     """Commands that show something leave every byte as it was."""
     before = two.hashes()

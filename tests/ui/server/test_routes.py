@@ -28,10 +28,10 @@ def states(answer):
     return {step.name: str(step.state) for step in view.steps}
 
 
-def printed(command, notebook):
+def printed(command, notebook, *more):
     """Return what the command line prints as JSON."""
     done = subprocess.run(
-        [sys.executable, "-m", "nbresume", command, str(notebook), "--json"],
+        [sys.executable, "-m", "nbresume", command, str(notebook), *more, "--json"],
         capture_output=True,
         check=True,
     )
@@ -58,6 +58,33 @@ def test_the_run_is_that_of_the_command(server, in_doubt):
     assert states(answer) == {"a": "COMMITTED", "c": "AMBIGUOUS"}
     assert trail.json == printed("history", folder / "nb.ipynb")
     assert hashes(folder / ".nbresume") == before
+
+
+def test_the_other_routes_are_those_of_the_commands(server, in_doubt):
+    """Plan, explain and inspect; nothing is loaded or written for them."""
+    notebook, path = in_doubt / "nb.ipynb", path_of(in_doubt)
+    before = hashes(in_doubt / ".nbresume")
+    plan = server.get("nbresume/plan", path=path)
+    why = server.get("nbresume/explain", path=path, step="c")
+    step = server.get("nbresume/step", path=path, step="a")
+    one = server.get("nbresume/history", path=path, step="a")
+
+    assert plan.json == printed("plan", notebook)
+    assert why.json == printed("explain", notebook, "c")
+    assert step.json == printed("inspect", notebook, "a")
+    assert step.json["outputs"][0]["preview"] == {"text/plain": "[1, 2]"}
+    assert {event["step"] for event in one.json} == {"a"}
+    assert hashes(in_doubt / ".nbresume") == before
+
+
+@pytest.mark.parametrize("route", ["step", "explain"])
+def test_a_step_that_is_not_there_is_refused(server, in_doubt, route):
+    """A sentence says so; 204 would say that there is no run."""
+    answer = server.get(f"nbresume/{route}", path=path_of(in_doubt), step="nowhere")
+
+    assert answer.status == 409
+    assert answer.json["kind"] == "not-committed"
+    assert answer.json["remedy"]
 
 
 def test_a_busy_kernel_is_not_asked(server, folder):
@@ -105,8 +132,9 @@ def test_a_stranger_is_refused(server, folder):
     save(folder / "nb.ipynb", LOAD, A)
     path = path_of(folder)
 
-    assert server.get("nbresume/run", as_stranger=True, path=path).status == 403
-    assert server.get("nbresume/history", as_stranger=True, path=path).status == 403
+    for route in ("run", "history", "plan", "explain", "step"):
+        answer = server.get(f"nbresume/{route}", as_stranger=True, path=path, step="a")
+        assert answer.status == 403
 
 
 @pytest.mark.parametrize("way", ["up", "absolute", "link", "hidden", "missing"])

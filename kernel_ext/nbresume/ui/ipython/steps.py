@@ -14,9 +14,11 @@ from nbresume.compose.graph import Session, open_session
 from nbresume.compose.inspection import names_set_by
 from nbresume.errors import UsageError
 from nbresume.model.values import EVIDENCE_KINDS
+from nbresume.run.explaining import explain
 from nbresume.run.history import Event, events
 from nbresume.run.recovery import unknown_step
 from nbresume.run.resume import Resumed, resume
+from nbresume.run.stored import stored
 from nbresume.run.verify import prove, verify
 from nbresume.run.view import RunView
 from nbresume.run.viewing import view_run
@@ -194,6 +196,28 @@ def _events(session: Session, *, step: str = "") -> list[Event]:
     journal = session.journal
     closings = journal.closing_records()
     return events(journal.envelopes(), closings=closings, step=step)
+
+
+@steps.command("explain", add_help_option=False)
+@click.argument("name")
+@_face
+def _explain(face: Face, name: str) -> None:
+    """Say why a step would be replayed, run or refused."""
+    view, session = face.view(), face.session
+    found = next((step for step in view.steps if step.name == name), None)
+    if found is None:
+        raise unknown_step(name, "was not explained")
+    told = explain(found, view, session.journal.state, session.order())
+    click.echo(text.explained(told))
+
+
+@steps.command("inspect", add_help_option=False)
+@click.argument("name")
+@_face
+def _inspect(face: Face, name: str) -> None:
+    """Show what the commit of a step stored."""
+    face.session.journal.refresh()
+    click.echo(text.inspected(stored(face.session.journal, name, trusted=True)))
 
 
 @steps.command("verify", add_help_option=False)

@@ -177,9 +177,30 @@ def audit_trail(asked: Asked, step: str) -> str:
     return text.events_json(history_of(asked, step))
 
 
+def plan(asked: Asked, _step: str) -> str:
+    """Return what running all cells would do, as ``nbresume plan --json``."""
+    return text.as_json(text.planned(asked.run.view()))
+
+
+def explained(asked: Asked, step: str) -> str:
+    """Return why a step would run, or not, as ``nbresume explain --json``."""
+    return text.as_json(asked.run.explain(step))
+
+
+def stored(asked: Asked, step: str) -> str:
+    """Return what a step's commit stored, as ``nbresume inspect --json``."""
+    return text.as_json(asked.run.stored(step))
+
+
 def routes(base_url: str) -> list[tuple[str, type[APIHandler], dict[str, Told]]]:
     """Return the routes below a server's base URL."""
-    answers = {"run": run_view, "history": audit_trail}
+    answers = {
+        "run": run_view,
+        "history": audit_trail,
+        "plan": plan,
+        "explain": explained,
+        "step": stored,
+    }
     reading: list[tuple[str, type[APIHandler], dict[str, Told]]] = [
         (url_path_join(base_url, "nbresume", name), NotebookHandler, {"told": told})
         for name, told in answers.items()
