@@ -74,7 +74,10 @@ export function addCommands(parts: Parts): string[] {
     execute: () => restore(parts)
   });
   commands.addCommand(CommandIDs.goTo, {
-    label: trans.__('Go to the Step Where the Notebook Goes On'),
+    label: args =>
+      'step' in args
+        ? trans.__('Go to its cell')
+        : trans.__('Go to the Step Where the Notebook Goes On'),
     describedBy: {
       args: {
         type: 'object',

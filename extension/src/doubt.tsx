@@ -42,6 +42,7 @@ class DoubtDialog extends Dialog<null> {
       focusNodeSelector: 'input'
     });
     this.addClass('jp-nbresume-doubt');
+    this.node.ariaLabel = trans.__('Decide about step %1', step.name);
   }
 
   /** Whatever would accept the dialog sends the form first. */
@@ -192,17 +193,21 @@ function Ways({ step, trans, draft, change }: FieldProps): JSX.Element {
     <>
       <fieldset role="radiogroup" aria-required="true">
         <legend>{trans.__('What is to be done')}</legend>
-        {here.map(way => (
+        {here.map((way, place) => (
           <label className="jp-nbresume-way" key={way.command}>
             <input
               type="radio"
               name="way"
+              aria-labelledby={`jp-nbresume-way-${place}`}
+              aria-describedby={`jp-nbresume-means-${place}`}
               checked={draft.way === way}
               onChange={() => change({ way })}
             />
             <span>
-              <b>{way.effect === '' ? way.how : `${way.how}: ${way.effect}`}</b>{' '}
-              {way.text}
+              <b id={`jp-nbresume-way-${place}`}>
+                {way.effect === '' ? way.how : `${way.how}: ${way.effect}`}
+              </b>{' '}
+              <span id={`jp-nbresume-means-${place}`}>{way.text}</span>
             </span>
           </label>
         ))}

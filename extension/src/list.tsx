@@ -40,26 +40,26 @@ export function LongList<T>(props: ListProps<T>): JSX.Element {
   const list = React.useRef<HTMLOListElement>(null);
   const measured = React.useRef(new Map<string, number>());
   const wanted = React.useRef<string | null>(null);
+  const isRevealed = React.useRef(false);
   const [span, setSpan] = React.useState(FIRST);
   const [focused, setFocused] = React.useState<string | null>(null);
   const [, measure] = React.useReducer((times: number) => times + 1, 0);
 
   useSpan(list, setSpan);
   React.useLayoutEffect(() => {
-    if (remember(list.current, measured.current)) {
+    const isNew = remember(list.current, measured.current);
+    if (isNew) {
       measure();
     }
     if (wanted.current !== null) {
       find(list.current, wanted.current)?.querySelector('button')?.focus();
       wanted.current = null;
     }
-  });
-  React.useEffect(() => {
-    if (reveal !== undefined) {
-      find(list.current, reveal)?.scrollIntoView({ block: 'nearest' });
+    if (reveal !== undefined && !isRevealed.current) {
+      // heights that were guessed move the row: again, until its neighbors are there
+      isRevealed.current = show(find(list.current, reveal)) && !isNew;
     }
-    // once: afterwards it is up to the reader
-  }, []);
+  });
 
   const keys = items.map(keyOf);
   const held = [focused, reveal ?? null].map(key =>
@@ -147,6 +147,16 @@ function remember(list: HTMLElement | null, heights: Map<string, number>): boole
     }
   }
   return isNew;
+}
+
+/** Bring a row into view; return whether it is there with the rows next to it. */
+function show(row: HTMLElement | null): boolean {
+  // nothing can be brought into view in a panel that is not shown
+  if (row === null || row.offsetParent === null) {
+    return false;
+  }
+  row.scrollIntoView({ block: 'nearest' });
+  return row.style.marginTop === '';
 }
 
 function find(list: HTMLElement | null, key: string): HTMLElement | null {

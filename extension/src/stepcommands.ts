@@ -46,30 +46,35 @@ export function addStepCommands(parts: StepParts): string[] {
   const { inquiry, model, trans } = parts;
   add(parts, CommandIDs.decide, {
     label: trans.__('Decide about the Step …'),
+    short: trans.__('Decide …'),
     caption: trans.__('Say what happened with a step in doubt'),
     whyNot: step => whyNotDecide(step, trans),
     act: step => decide(parts, step)
   });
   add(parts, CommandIDs.inspect, {
     label: trans.__('Inspect What the Step Stored'),
+    short: trans.__('Inspect what it stored'),
     caption: trans.__('Names, kinds, sizes and previews; nothing is loaded'),
     whyNot: step => whyNotInspect(step, trans),
     act: step => show(parts, { kind: 'inspect', step: step.name })
   });
   add(parts, CommandIDs.explain, {
     label: trans.__('Explain Whether the Step Would Run'),
+    short: trans.__('Explain whether it would run'),
     caption: trans.__('What its commit depends on, as it was and as it is'),
     whyNot: step => (step === null ? trans.__('There is no such step') : ''),
     act: step => show(parts, { kind: 'explain', step: step.name })
   });
   add(parts, CommandIDs.unlock, {
     label: trans.__('Unlock the Cell of the Step'),
+    short: trans.__('Unlock its cell'),
     caption: trans.__('Make it editable here until its next commit'),
     whyNot: step => whyNotUnlock(step, trans),
     act: step => unlock(parts, step)
   });
   add(parts, CommandIDs.rerun, {
     label: trans.__('Run the Step Again'),
+    short: trans.__('Run it again'),
     caption: trans.__('Though it is committed, and nothing has changed'),
     whyNot: step => whyNotRerun(step, model, trans),
     act: step => rerun(parts, step)
@@ -93,6 +98,8 @@ export function addStepCommands(parts: StepParts): string[] {
 
 interface StepCommand {
   readonly label: string;
+  /** Where it is said which step is meant. */
+  readonly short: string;
   readonly caption: string;
   readonly whyNot: (step: StepView | null) => string;
   readonly act: (step: StepView) => Promise<void>;
@@ -100,10 +107,10 @@ interface StepCommand {
 
 function add(parts: StepParts, id: string, command: StepCommand): void {
   const { commands } = parts.app;
-  const { label, caption, whyNot, act } = command;
+  const { label, short, caption, whyNot, act } = command;
   const why = (args: ReadonlyPartialJSONObject): string => whyNot(stepFor(parts, args));
   const options: CommandRegistry.ICommandOptions = {
-    label,
+    label: args => ('step' in args ? short : label),
     caption: args => why(args) || caption,
     describedBy: ONE_STEP,
     isEnabled: args => why(args) === '',

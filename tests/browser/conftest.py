@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from chromium import find_chromium
 from desk import SHOTS, Desk, write_notebook
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 from serving import Lab
 
 EXTENSION = Path(sys.prefix) / "share" / "jupyter" / "labextensions" / "nbresume"
+# long enough for a machine that does something else too
+WAIT_MS = 30_000
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 
 
@@ -23,7 +25,9 @@ def lab(tmp_path_factory):
     assert (EXTENSION / "package.json").exists(), (
         f"the extension is not installed in {sys.prefix}: type make test-browser"
     )
-    lab = Lab(tmp_path_factory.mktemp("lab"))
+    # one person at a time; test_sidebar_together.py is about two
+    alone = "--YDocExtension.disable_rtc=True"
+    lab = Lab(tmp_path_factory.mktemp("lab"), "jupyterlab", alone)
     lab.start()
     yield lab
     lab.stop()
@@ -51,7 +55,8 @@ def window(browser):
     context = browser.new_context(
         viewport={"width": 1000, "height": 600}, locale="en-US"
     )
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(WAIT_MS)
+    expect.set_options(timeout=WAIT_MS)
     yield context
     context.close()
 

@@ -25,6 +25,41 @@ IDLE = (
     "?.session?.kernel?.status === 'idle'"
 )
 
+# the ratio of WCAG 2.1, between a text's color and the first color behind it
+CONTRASTS = """root => {
+  const channels = text => text.match(/[\\d.]+/g).map(Number);
+  const linear = c => {
+    const s = c / 255;
+    return s <= 0.03928 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4;
+  };
+  const luminance = ([r, g, b]) =>
+    0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const over = (front, back) => {
+    const alpha = front[3] ?? 1;
+    return [0, 1, 2].map(i => front[i] * alpha + back[i] * (1 - alpha));
+  };
+  const behind = node => {
+    if (node === null) {
+      return [255, 255, 255];
+    }
+    const color = channels(getComputedStyle(node).backgroundColor);
+    return (color[3] ?? 1) === 1 ? color : over(color, behind(node.parentElement));
+  };
+  const found = {};
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const text = walk.currentNode.textContent.trim();
+    const node = walk.currentNode.parentElement;
+    if (text !== '' && node.checkVisibility()) {
+      const back = behind(node);
+      const front = over(channels(getComputedStyle(node).color), back);
+      const [low, high] = [luminance(front), luminance(back)].sort((a, b) => a - b);
+      found[text] = (high + 0.05) / (low + 0.05);
+    }
+  }
+  return found;
+}"""
+
 
 def write_notebook(path, *sources):
     """Write a notebook; a source that begins with ``#`` is Markdown."""
@@ -106,12 +141,21 @@ class Desk:
         """Open another notebook in front of this one; a new one of these cells."""
         if sources:
             write_notebook(self.lab.root / name, *sources)
-        files = self.page.locator("#filebrowser")
+        self.file(name).dblclick()
         self.tab("File Browser").click()
-        item = files.locator(".jp-DirListing-item", has_text=name)
-        if not item.is_visible():
-            files.get_by_role("button", name="Refresh").click()
-        item.dblclick()
+
+    def file(self, name) -> Locator:
+        """Return a file's line in the file browser, which covers the left then."""
+        files = self.page.locator("#filebrowser")
+        if not files.is_visible():
+            self.tab("File Browser").click()
+        files.locator("[data-command='filebrowser:refresh']").click()
+        return files.locator(".jp-DirListing-item", has_text=re.compile(rf"^{name}"))
+
+    def file_menu(self, name, entry):
+        """Choose an entry of a file's menu in the file browser."""
+        self.file(name).click(button="right")
+        self.choose(entry)
         self.tab("File Browser").click()
 
     def menu(self, *names):
@@ -120,13 +164,18 @@ class Desk:
         bar = self.page.locator(".lm-MenuBar-item")
         bar.filter(has_text=re.compile(rf"^{top}$")).click()
         for name in below:
-            entry = self.page.locator(".lm-Menu-itemLabel")
-            entry.filter(has_text=re.compile(rf"^{re.escape(name)}…?$")).click()
+            self.choose(name)
+
+    def choose(self, name):
+        """Choose an entry of the menu that is open."""
+        entry = self.page.locator(".lm-Menu-itemLabel")
+        entry.filter(has_text=re.compile(rf"^{re.escape(name)}…?$")).click()
 
     def answer(self, title, button):
         """Press a button of a dialog of JupyterLab."""
-        told = self.page.get_by_role("dialog", name=re.compile(title))
-        told.get_by_role("button", name=button, exact=True).click()
+        told = self.page.locator(".jp-Dialog", has_text=title)
+        exactly = re.compile(rf"^{re.escape(button)}$")
+        told.locator(".jp-Dialog-button", has_text=exactly).click()
         expect(told).to_be_hidden()
 
     def save(self):
@@ -180,6 +229,28 @@ class Desk:
         """Run a cell to its end."""
         self.start(place)
         expect(self.prompt(place)).to_have_text(re.compile(r"\[\d+\]:"))
+
+    def edit(self, place, *keys):
+        """Type into a cell: names of keys, and text that is no name of a key."""
+        self.cell(place).locator(".cm-content").click()
+        for key in keys:
+            if re.fullmatch(r"(Control\+)?[A-Z]\w+", key):
+                self.page.keyboard.press(key)
+            else:
+                self.page.keyboard.type(key)
+        self.page.keyboard.press("Escape")
+
+    def drag(self, place, *, above):
+        """Drag a cell by its prompt to the place above another cell."""
+        self.select(place)
+        held = self.prompt(place).bounding_box()
+        goal = self.cell(above).bounding_box()
+        mouse = self.page.mouse
+        mouse.move(held["x"] + 20, held["y"] + 8)
+        mouse.down()
+        mouse.move(held["x"] + 30, held["y"] - 10, steps=4)
+        mouse.move(goal["x"] + 60, goal["y"] + 4, steps=8)
+        mouse.up()
 
     def step(self, name) -> Locator:
         """Return a step's row in the sidebar."""
@@ -237,6 +308,10 @@ class Desk:
         )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def contrasts(self) -> dict[str, float]:
+        """Return how far each text of the sidebar stands out from its background."""
+        return self.sidebar.evaluate(CONTRASTS)
 
     def shoot(self, name):
         """Keep a picture for people; no test compares it."""

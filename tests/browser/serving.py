@@ -147,9 +147,17 @@ class Lab:
             return False
         return True
 
+    def set(self, extension: str, plugin: str, **said) -> None:
+        """Set settings of one of JupyterLab's plugins, as its editor does."""
+        folder = self.home / "settings" / "@jupyterlab" / extension
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{plugin}.jupyterlab-settings").write_text(json.dumps(said))
+
     def _without_news(self) -> None:
         """Keep the question about news from covering the page."""
-        folder = self.home / "settings" / "@jupyterlab" / "apputils-extension"
-        folder.mkdir(parents=True, exist_ok=True)
-        said = {"fetchNews": "false", "checkForUpdates": False}
-        (folder / "notification.jupyterlab-settings").write_text(json.dumps(said))
+        self.set(
+            "apputils-extension",
+            "notification",
+            fetchNews="false",
+            checkForUpdates=False,
+        )

@@ -1,0 +1,171 @@
+"""A run of 1,000 steps in the sidebar: as quick as the table of contents, and as light."""
+
+import json
+import statistics
+import subprocess
+import sys
+
+import pytest
+from desk import Desk
+from playwright.sync_api import expect
+from serving import environment
+
+STEPS = 1000
+TIMES = 5
+AT_MOST = 1.5
+ROWS = 100
+LONG_MS = 50
+
+# when each panel has its content, from when it was asked to appear
+SHOWN = """async ([command, content]) => {
+  const app = window.jupyterapp;
+  const began = performance.now();
+  const shown = new Promise(resolve => {
+    const look = () => {
+      const found = document.querySelector(content);
+      if (found && found.getBoundingClientRect().height > 0) {
+        resolve(performance.now() - began);
+      } else {
+        requestAnimationFrame(look);
+      }
+    };
+    look();
+  });
+  await app.commands.execute(command);
+  return shown;
+}"""
+OPENED = """() => {
+  window.opened = {};
+  const wanted = {
+    contents: '.jp-TableOfContents-tree .jp-tocItem',
+    steps: '.jp-nbresume [data-step]'
+  };
+  const look = () => {
+    for (const [name, selector] of Object.entries(wanted)) {
+      if (!(name in window.opened)) {
+        const found = document.querySelector(selector);
+        if (found && found.getBoundingClientRect().height > 0) {
+          window.opened[name] = performance.now();
+        }
+      }
+    }
+    if (Object.keys(window.opened).length < 2) {
+      requestAnimationFrame(look);
+    }
+  };
+  look();
+}"""
+SCROLL = """async () => {
+  const scroller = document.querySelector('.jp-nbresume-scroll');
+  const tasks = [];
+  const watch = new PerformanceObserver(list => {
+    tasks.push(...list.getEntries().map(({ duration }) => duration));
+  });
+  watch.observe({ entryTypes: ['longtask'] });
+  scroller.scrollTop = 0;
+  let rows = 0;
+  const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
+  while (scroller.scrollTop + scroller.clientHeight < scroller.scrollHeight - 1) {
+    scroller.scrollTop += 400;
+    await frame();
+    rows = Math.max(rows, document.querySelectorAll('.jp-nbresume li[data-step]').length);
+  }
+  await new Promise(resolve => setTimeout(resolve, 200));
+  watch.disconnect();
+  return { tasks, rows };
+}"""
+
+
+@pytest.fixture
+def thousand(lab, page):
+    """Open a notebook of 1,000 steps, all but the last ten committed."""
+    cells = []
+    for number in range(STEPS):
+        heading = f"## Part {number}" if number % 10 == 0 else f"text {number}"
+        cells.append({"id": f"t{number}", "cell_type": "markdown", "source": heading})
+        stop = "1 / 0" if number == STEPS - 10 else f"v{number} = {number}"
+        source = f"%%step step{number}\n{stop}"
+        code = {"id": f"c{number}", "cell_type": "code", "source": source}
+        cells.append(code | {"outputs": [], "execution_count": None})
+    load = {"id": "l", "cell_type": "code", "source": "%load_ext nbresume"}
+    cells.insert(0, load | {"outputs": [], "execution_count": None})
+    spec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = {"metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5}
+    notebook["cells"] = [{"metadata": {}} | cell for cell in cells]
+    (lab.root / "thousand.ipynb").write_text(json.dumps(notebook))
+    subprocess.run(
+        [sys.executable, "-m", "nbresume", "run", "thousand.ipynb"],
+        cwd=lab.root,
+        env=environment(lab.home),
+        capture_output=True,
+        check=False,
+    )
+    yield Desk(page, lab, "thousand.ipynb")
+    page.close()
+    lab.clear()
+
+
+@pytest.mark.long
+def test_a_thousand_steps(thousand, capsys):
+    """Few rows are in the page, scrolling holds nothing up, and it shows at once."""
+    at = thousand
+    at.open()
+    expect(at.headline).to_contain_text(f"{STEPS - 10} of {STEPS} steps locked")
+    assert at.stored()["resume_from"] == f"step{STEPS - 10}"
+
+    # the resume point is in view, and knows its place among all
+    here = at.step(f"step{STEPS - 10}")
+    expect(here).to_be_in_viewport()
+    expect(here).to_have_attribute("aria-posinset", str(STEPS - 9))
+    expect(here).to_have_attribute("aria-setsize", str(STEPS))
+    at.shoot("thousand")
+
+    scrolled = at.page.evaluate(SCROLL)
+    # by keyboard from one end to the other, through rows that were not there
+    at.page.evaluate("document.querySelector('.jp-nbresume-scroll').scrollTop = 0")
+    at.step("step0").get_by_role("button", name="step0").focus()
+    at.page.keyboard.press("End")
+    last = at.step(f"step{STEPS - 1}").get_by_role("button").first
+    expect(last).to_be_focused()
+    expect(last).to_be_in_viewport()
+    at.page.keyboard.press("ArrowUp")
+    expect(at.step(f"step{STEPS - 2}").get_by_role("button").first).to_be_focused()
+    at.page.keyboard.press("Home")
+    expect(at.step("step0").get_by_role("button").first).to_be_focused()
+
+    again = {"contents": [], "steps": []}
+    for _ in range(TIMES):
+        for name, command, content in (
+            ("contents", "toc:show-panel", ".jp-TableOfContents-tree .jp-tocItem"),
+            ("steps", "nbresume:show", ".jp-nbresume [data-step]"),
+        ):
+            if at.page.locator(content).first.is_visible():
+                at.tab("Table of" if name == "contents" else "Steps of the").click()
+            expect(at.page.locator(content).first).to_be_hidden()
+            again[name].append(at.page.evaluate(SHOWN, [command, content]))
+
+    opened = {"contents": [], "steps": []}
+    at.page.add_init_script(f"({OPENED})()")
+    for _ in range(TIMES):
+        # both panels stay open over a reload
+        at.page.wait_for_timeout(1500)
+        at.page.goto(f"{at.lab.url}/lab/tree/{at.name}?token={at.lab.token}")
+        at.page.wait_for_function("() => Object.keys(window.opened).length === 2")
+        for name, at_ms in at.page.evaluate("window.opened").items():
+            opened[name].append(at_ms)
+
+    shown = {name: statistics.median(times) for name, times in again.items()}
+    first = {name: statistics.median(times) for name, times in opened.items()}
+    with capsys.disabled():
+        print(f"\n{STEPS} steps, medians of {TIMES} in ms:")
+        for what, found in (("page opened", first), ("panel shown", shown)):
+            ratio = found["steps"] / found["contents"]
+            print(f"  {what}: contents {found['contents']:.0f}, steps", end=" ")
+            print(f"{found['steps']:.0f}, ratio {ratio:.2f} (at most {AT_MOST})")
+        print(f"  scroll: {scrolled['rows']} rows at most (below {ROWS}), ", end="")
+        print(f"long tasks {[round(ms) for ms in scrolled['tasks']]} (none)")
+
+    assert scrolled["rows"] < ROWS
+    assert [ms for ms in scrolled["tasks"] if ms > LONG_MS] == []
+    assert shown["steps"] <= AT_MOST * shown["contents"]
+    assert first["steps"] <= AT_MOST * first["contents"]
