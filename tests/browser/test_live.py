@@ -21,9 +21,9 @@ for comm in list(manager.comms.values()):
 
 
 def press(at, name):
-    """Press a button of a dialog of JupyterLab."""
+    """Press a button of a dialog of JupyterLab, by what is written on it."""
     dialog = at.page.locator(".jp-Dialog")
-    dialog.get_by_role("button", name=name, exact=True).click()
+    dialog.locator("button.jp-mod-accept, button.jp-mod-warn", has_text=name).click()
     expect(dialog).to_have_count(0)
 
 
