@@ -1,6 +1,5 @@
 """Cells in a real JupyterLab: badges, locks, the mark where the run goes on."""
 
-
 from playwright.sync_api import expect
 
 LOAD = "%load_ext nbresume"
