@@ -25,7 +25,9 @@ def lab(tmp_path_factory):
     assert (EXTENSION / "package.json").exists(), (
         f"the extension is not installed in {sys.prefix}: type make test-browser"
     )
-    lab = Lab(tmp_path_factory.mktemp("lab"))
+    # one person at a time; test_sidebar_together.py is about two
+    alone = "--YDocExtension.disable_rtc=True"
+    lab = Lab(tmp_path_factory.mktemp("lab"), "jupyterlab", alone)
     lab.start()
     yield lab
     lab.stop()
