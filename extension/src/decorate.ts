@@ -71,7 +71,10 @@ export class Decorator {
       this.onModel();
       void this.ask(panel);
     });
-    panel.context.fileChanged.connect(() => void this.ask(panel));
+    panel.context.fileChanged.connect(() => {
+      // of a new name it is told before the path is the new one
+      void Promise.resolve().then(() => this.ask(panel));
+    });
   }
 
   private onModel(): void {

@@ -12,11 +12,10 @@ import type { IDisposable } from '@lumino/disposable';
 import { Debouncer, Poll, Throttler } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 
-import { codeOf } from './cells';
 import { isEnabled, statusOf } from './kernel';
 import type { Lines } from './lines';
 import type { RunModel } from './model';
-import { textsOf } from './notebook';
+import type { SavedCode } from './save';
 
 const WHILE_BUSY_MS = 2000;
 const AT_MOST_MS = 30000;
@@ -28,6 +27,7 @@ export class Follower implements IDisposable {
     private readonly tracker: INotebookTracker,
     private readonly model: RunModel,
     private readonly lines: Lines,
+    private readonly saved: SavedCode,
     private readonly isSeen: () => boolean
   ) {
     tracker.currentChanged.connect(this.onCurrent, this);
@@ -82,7 +82,7 @@ export class Follower implements IDisposable {
     }
     panel.sessionContext.statusChanged.connect(this.onStatus, this);
     panel.sessionContext.kernelChanged.connect(this.onKernel, this);
-    panel.context.fileChanged.connect(this.onSaved, this);
+    panel.context.fileChanged.connect(this.onFile, this);
     panel.context.pathChanged.connect(this.onSaved, this);
     panel.context.model.contentChanged.connect(this.onContent, this);
     void panel.context.ready.then(() => this.onSaved());
@@ -96,13 +96,17 @@ export class Follower implements IDisposable {
     }
     panel.sessionContext.statusChanged.disconnect(this.onStatus, this);
     panel.sessionContext.kernelChanged.disconnect(this.onKernel, this);
-    panel.context.fileChanged.disconnect(this.onSaved, this);
+    panel.context.fileChanged.disconnect(this.onFile, this);
     panel.context.pathChanged.disconnect(this.onSaved, this);
     panel.context.model.contentChanged.disconnect(this.onContent, this);
   }
 
+  private onFile(): void {
+    // of a new name it is told before the path is the new one
+    void Promise.resolve().then(() => this.onSaved());
+  }
+
   private onSaved(): void {
-    this._saved = this.code();
     // without the drive: the server knows files by their path alone
     const path = this._panel?.context.localPath ?? '';
     const isOther = path !== this.model.path;
@@ -140,11 +144,7 @@ export class Follower implements IDisposable {
   }
 
   private compare(): void {
-    this.model.setEdited(this.code() !== this._saved);
-  }
-
-  private code(): string {
-    return this._panel === null ? '' : codeOf(textsOf(this._panel));
+    this.model.setEdited(this._panel !== null && this.saved.differs(this._panel));
   }
 
   private onExecuted(
@@ -215,7 +215,6 @@ export class Follower implements IDisposable {
     limit: QUIET_MS,
     edge: 'trailing'
   });
-  private _saved = '';
   private _panel: NotebookPanel | null = null;
   private _isAsking = false;
   private _wasAsked = false;

@@ -23,7 +23,7 @@ import { Lines } from './lines';
 import { StepMenu } from './menu';
 import { RunModel } from './model';
 import { NotebookHand } from './notebook';
-import { saveWhatRan } from './save';
+import { saveWhatRan, SavedCode } from './save';
 import type { Actions } from './sidebar';
 import { Sidebar } from './sidebar';
 import { StatusItem } from './status';
@@ -80,10 +80,11 @@ function activate(
   app.shell.add(sidebar, 'right', { rank: RANK, type: 'nbresume' });
   restorer?.add(sidebar, sidebar.id);
   const lines = new Lines(tracker);
-  const follower = new Follower(tracker, model, lines, () => sidebar.isVisible);
+  const saved = new SavedCode(tracker);
+  const follower = new Follower(tracker, model, lines, saved, () => sidebar.isVisible);
   const decorator = new Decorator(tracker, model, client, lines, trans);
   if (documents !== null) {
-    saveWhatRan(tracker, lines, documents);
+    saveWhatRan(tracker, lines, saved, documents);
   }
   sidebar.shown.connect(() => void follower.refresh());
   const hand = new NotebookHand(dialogs, translator);

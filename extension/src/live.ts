@@ -73,10 +73,11 @@ export function told(live: Live, message: unknown, nowMs: number): Live {
   }
 }
 
-/** Return what is known when the kernel's line has ended. */
+/** Return what is known when the kernel's line has ended, and the kernel has not. */
 export function ended(live: Live): Live {
-  // a line that was never open was refused: the kernel does not know its name
-  return { ...NOT_LIVE, link: live.link === 'open' ? 'lost' : 'absent' };
+  // what it held it still holds; a line that was never open was refused: the kernel
+  // does not know its name
+  return { ...live, link: live.link === 'open' ? 'lost' : 'absent', running: null };
 }
 
 function session({ running }: Live, fields: Fields): Live | null {

@@ -60,6 +60,12 @@ export class RunModel {
     return this._live;
   }
 
+  /** nbresume is in the kernel, and yet nothing is heard of it. */
+  get isDeaf(): boolean {
+    const { link } = this._live;
+    return link === 'other' || (link === 'absent' && this._kernel.isEnabled === true);
+  }
+
   /** Code cells differ from those of the file, which is what the server reads. */
   get isEdited(): boolean {
     return this._isEdited;

@@ -3,6 +3,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
+import type { Link } from './live';
 import type { RunModel } from './model';
 import { sentences } from './sentences';
 
@@ -24,6 +25,7 @@ export function Notices({
 }: NoticesProps): JSX.Element {
   const { answer, kernel } = model;
   const said = answer === null ? [] : sentences(answer, trans);
+  const deaf = model.isDeaf ? liveSentence(model.live.link, trans) : '';
   const needsEnabling = kernel.status !== 'none' && kernel.isEnabled === false;
   return (
     <>
@@ -52,6 +54,11 @@ export function Notices({
           </button>
         </div>
       )}
+      {deaf !== '' && (
+        <p className="jp-nbresume-notice" data-notice="live">
+          {deaf}
+        </p>
+      )}
       {needsEnabling && (
         <div className="jp-nbresume-notice" data-notice="enable">
           <p>{trans.__('nbresume is not loaded in this kernel yet.')}</p>
@@ -70,4 +77,15 @@ export function Notices({
       )}
     </>
   );
+}
+
+/** Why nothing is told while cells run; the steps themselves come from the server. */
+function liveSentence(link: Link, trans: TranslationBundle): string {
+  return link === 'other'
+    ? trans.__(
+        'The kernel has another version of nbresume, which this page does not understand. The steps here are those of the store; reload the page, or restart the kernel.'
+      )
+    : trans.__(
+        'The kernel does not tell this page what its steps do. The steps here are those of the store; cells that run from now on are locked like those of an earlier kernel. Restart the kernel to change that.'
+      );
 }

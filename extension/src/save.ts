@@ -1,9 +1,9 @@
 /**
- * Code that has run as a step is in the file, too.
+ * Whether the code of an open notebook is that of its file, and that it becomes so.
  *
  * The rule: a commit is durable at once, an edit of its cell only when it is saved;
  * in between a page that dies leaves a step whose code is lost. Where JupyterLab may
- * save by itself, it does so then; else the sidebar asks.
+ * save by itself, it does so when a step has ended; else the sidebar asks.
  */
 
 import type { IDocumentManager } from '@jupyterlab/docmanager';
@@ -13,28 +13,45 @@ import { codeOf } from './cells';
 import type { Lines } from './lines';
 import { textsOf } from './notebook';
 
+/** The code of the open notebooks as their files have it. */
+export class SavedCode {
+  constructor(tracker: INotebookTracker) {
+    tracker.widgetAdded.connect((_, panel) => this.follow(panel));
+    tracker.forEach(panel => this.follow(panel));
+  }
+
+  /** Return whether the code in a notebook differs from that of its file. */
+  differs(panel: NotebookPanel): boolean {
+    const saved = this.codes.get(panel.context);
+    return saved !== undefined && saved !== codeOf(textsOf(panel));
+  }
+
+  private follow(panel: NotebookPanel): void {
+    const { context } = panel;
+    const note = (): void => {
+      // a new name is told like a new content, and saves nothing
+      if (!context.model.dirty || !this.codes.has(context)) {
+        this.codes.set(context, codeOf(textsOf(panel)));
+      }
+    };
+    context.fileChanged.connect(note);
+    void context.ready.then(note);
+  }
+
+  private readonly codes = new WeakMap<NotebookPanel['context'], string>();
+}
+
 /** Save notebooks whose code differs from their file's when a step has ended. */
 export function saveWhatRan(
   tracker: INotebookTracker,
   lines: Lines,
+  saved: SavedCode,
   manager: IDocumentManager
 ): void {
-  const saved = new WeakMap<object, string>();
-  const note = (panel: NotebookPanel): void => {
-    saved.set(panel.context, codeOf(textsOf(panel)));
-  };
-  const follow = (panel: NotebookPanel): void => {
-    panel.context.fileChanged.connect(() => note(panel));
-    void panel.context.ready.then(() => note(panel));
-  };
-  tracker.widgetAdded.connect((_, panel) => follow(panel));
-  tracker.forEach(follow);
   lines.ended.connect((_, session) => {
     const panel = tracker.find(({ sessionContext }) => sessionContext === session);
-    if (!panel || !manager.autosave || panel.context.model.readOnly) {
-      return;
-    }
-    if (saved.get(panel.context) !== codeOf(textsOf(panel))) {
+    const mayBe = manager.autosave && panel?.context.model.readOnly === false;
+    if (panel && mayBe && saved.differs(panel)) {
       // what stands against it is told by JupyterLab
       panel.context.save().catch(() => undefined);
     }

@@ -105,10 +105,10 @@ describe('told', () => {
 
 describe('ended', () => {
   it('tells a line that was refused from one that was lost', () => {
+    const open = after(SESSION, event('running'));
+
     expect(ended(NOT_LIVE).link).toBe('absent');
-    expect(ended(after(SESSION, event('running')))).toEqual({
-      ...NOT_LIVE,
-      link: 'lost'
-    });
+    expect(ended(open)).toEqual({ ...open, link: 'lost', running: null });
+    expect(ended(ended(open)).link).toBe('absent');
   });
 });

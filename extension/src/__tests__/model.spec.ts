@@ -173,6 +173,19 @@ describe('RunModel', () => {
     expect([model.kernel.status, model.live.link]).toEqual(['busy', 'absent']);
   });
 
+  it('is deaf where nbresume is loaded and tells nothing', () => {
+    const { model } = setUp();
+
+    model.setLive({ ...NOT_LIVE, link: 'absent' });
+    expect(model.isDeaf).toBe(false);
+    model.setKernel({ status: 'idle', isEnabled: true });
+    expect(model.isDeaf).toBe(true);
+    model.setLive({ ...NOT_LIVE, link: 'other' });
+    expect(model.isDeaf).toBe(true);
+    model.setLive({ ...NOT_LIVE, link: 'open' });
+    expect(model.isDeaf).toBe(false);
+  });
+
   it('forgets the kernel of the notebook that it leaves', async () => {
     const { client, model } = setUp();
     model.setKernel({ status: 'idle', isEnabled: true });

@@ -1,0 +1,149 @@
+"""What the kernel tells while it runs, and what becomes of that when it ends."""
+
+from desk import CURRENT, LOAD
+from playwright.sync_api import expect
+from test_cells import badge, expect_silence, marker, unlock
+
+FETCH = "%%step fetch\nrows = list(range(10))"
+SLOW = """%%step train
+import os, time
+print("started")
+while not os.path.exists("go"):
+    time.sleep(0.1)"""
+REPORT = "%%step report\nprint(rows)"
+DEAF = """from ipykernel.comm import Comm
+for comm in list(get_ipython().kernel.comm_manager.comms.values()):
+    comm.close()"""
+MUTE = """manager = get_ipython().kernel.comm_manager
+manager.targets.pop("nbresume")
+for comm in list(manager.comms.values()):
+    comm.close()"""
+
+
+def press(at, name):
+    """Press a button of a dialog of JupyterLab, by what is written on it."""
+    dialog = at.page.locator(".jp-Dialog")
+    dialog.locator("button.jp-mod-accept, button.jp-mod-warn", has_text=name).click()
+    expect(dialog).to_have_count(0)
+
+
+def test_a_page_that_comes_later(desk):
+    """A page that is loaded anew learns what the kernel ran, also while it is busy."""
+    at = desk("reload.ipynb", LOAD, FETCH, SLOW, REPORT)
+    at.run(0)
+    at.run(1)
+    expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+    at.save()
+    at.open()
+    expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+    expect(unlock(at, 1)).to_have_count(0)
+
+    at.start(2)
+    expect(at.output(2)).to_contain_text("started")
+    at.expect_states(train="RUNNING")
+    expect(marker(at)).to_have_count(0)
+    (at.lab.root / "go").touch()
+    at.expect_states(train="COMMITTED")
+    expect(badge(at, 2)).to_have_attribute("data-badge", "ran")
+    expect(at.cell(3).locator(".jp-nbresume-marker")).to_be_visible()
+    expect_silence(at)
+
+
+def test_another_kernel(desk):
+    """After a restart nothing of the former kernel is told of the new one."""
+    at = desk("restart.ipynb", LOAD, FETCH, REPORT)
+    at.run(0)
+    at.run(1)
+    expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+    former = at.kernel_pid()
+
+    at.menu("Kernel", "Restart Kernel")
+    press(at, "Restart")
+    expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
+    at.wait_idle()
+    at.run(0)
+    expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
+    at.run(1)
+    expect(badge(at, 1)).to_have_attribute("data-badge", "restored")
+    assert at.stored()["steps"][0]["attempts"] == 1
+    assert at.kernel_pid() != former
+
+    # none at all
+    at.menu("Kernel", "Shut Down Kernel")
+    expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
+    expect(at.headline).to_have_text("1 of 2 steps locked; goes on at report")
+    expect_silence(at)
+
+
+def test_a_lost_line(desk):
+    """A line that ended is asked for again; without one the page goes on and says so."""
+    at = desk("lost.ipynb", LOAD, FETCH, DEAF, MUTE, REPORT)
+    at.run(0)
+    at.run(1)
+    expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+    at.run(2)
+    expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+
+    at.run(3)
+    told = at.sidebar.locator("[data-notice='live']")
+    expect(told).to_contain_text("does not tell this page")
+    at.shoot("live-lost")
+    at.run(4)
+    at.expect_states(report="COMMITTED")
+    # what it told before still holds; of what ran since only the store tells
+    expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+    expect(badge(at, 4)).to_have_attribute("data-badge", "committed")
+    assert at.stored()["steps"][1]["state"] == "COMMITTED"
+    expect_silence(at)
+
+
+def test_two_views_and_another_notebook(desk):
+    """Views of one notebook, and one beside it, are told alike; a name may change."""
+    at = desk("views.ipynb", LOAD, FETCH, REPORT)
+    at.run(0)
+    at.run(1)
+    at.command("docmanager:save")
+    at.kill_kernel()
+    expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
+
+    at.menu("File", "New View for Notebook")
+    views = at.page.locator(".jp-NotebookPanel:visible")
+    expect(views).to_have_count(2)
+    buttons = at.page.get_by_role("button", name="Unlock to edit")
+    expect(buttons).to_have_count(2)
+    expect(at.page.locator(".jp-nbresume-marker:visible")).to_have_count(2)
+    # one page, one cell: unlocked in both
+    buttons.first.click()
+    expect(at.page.locator("[data-badge='unlocked']:visible")).to_have_count(2)
+    at.shoot("cells-views")
+    at.page.keyboard.press("Escape")
+
+    # the name changes while it is open
+    at.menu("File", "Rename Notebook")
+    at.page.locator(".jp-Dialog").get_by_role("textbox").fill("renamed.ipynb")
+    press(at, "Rename")
+    expect(at.sidebar.get_by_role("heading", name="renamed.ipynb")).to_be_visible()
+    expect(at.page.locator("[data-badge='unlocked']:visible")).to_have_count(2)
+    expect(at.page.locator(".jp-nbresume-marker:visible")).to_have_count(2)
+    path = at.page.evaluate(f"{CURRENT}.context.path")
+    assert path == "renamed.ipynb"
+    expect_silence(at)
+
+
+def test_a_notebook_not_yet_saved(desk):
+    """A new notebook has no badges until a step of it is committed."""
+    at = desk("old.ipynb", LOAD, FETCH)
+    at.menu("File", "New", "Notebook")
+    press(at, "Select")
+    at.wait_idle()
+    expect(at.sidebar.get_by_role("heading", name="Untitled.ipynb")).to_be_visible()
+    at.page.keyboard.type(LOAD)
+    at.page.keyboard.press("Shift+Enter")
+    at.page.keyboard.type(FETCH)
+    at.page.keyboard.press("Shift+Enter")
+    expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+    # what ran is in the file, though nobody saved it
+    at.expect_states(fetch="COMMITTED")
+    saved = (at.lab.root / "Untitled.ipynb").read_text()
+    assert "%%step fetch" in saved
+    expect_silence(at)
