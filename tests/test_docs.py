@@ -122,7 +122,7 @@ def test_the_readme_names_every_command():
 
 def test_no_command_is_documented_that_does_not_exist():
     """A section about a command that is gone is found."""
-    titles = re.compile(r"^## `(nbresume|%steps) ([a-z]+)", re.MULTILINE)
+    titles = re.compile(r"^## `(nbresume|%steps) ([a-z-]+)", re.MULTILINE)
     pages = reference("commands.md") + reference("magics.md")
     documented = set(titles.findall(pages))
     existing = {("nbresume", name) for name in cli.commands}

@@ -40,7 +40,13 @@ def differences(state: RunState, order: Order, world: World) -> list[str]:
     if claim is None or claim.writer.nonce == world.liveness.me().nonce:
         return []
     told = []
-    if claim.workflow != world.notebook.workflow:
+    other = claim.notebook if claim.notebook != world.notebook.path else ""
+    if other and world.notebook.exists(other):
+        told.append(
+            f"two notebooks are on this run, the other one is {other}; give one of "
+            "them a run of its own: set NBRESUME_RUN to another name for it"
+        )
+    elif claim.workflow != world.notebook.workflow:
         told.append(f"the last claim was of the workflow {claim.workflow}")
     # without the notebook's file the order is that of the records: nothing to compare
     if order.knows_plain and definition_digest(order) != claim.definition_digest:

@@ -149,6 +149,7 @@ def choose_run(runs: Runs, world: World, *, named: str = "") -> str:
     if kin:
         world.screen.say(
             f"this notebook looks like a copy of {kin[0].claim.workflow}: "
-            "it starts a run of its own"
+            "it starts a run of its own; to go on with that one, set "
+            f"NBRESUME_RUN={kin[0].run_id} and restart the kernel and the server"
         )
     return fresh

@@ -59,7 +59,7 @@ def view_run(
     steps = _views(state, order, recovery)
     in_doubt = sum(step.state is State.AMBIGUOUS for step in steps)
     resume = next((s for s in steps if s.place >= 0 and not _holds(s)), None)
-    claim = state.claim
+    claim, holder = state.claim, _claim_view(state, world, alive=alive)
     return RunView(
         schema=SCHEMA,
         version=__version__,
@@ -68,13 +68,13 @@ def view_run(
         notebook=claim.notebook if claim else world.notebook.path,
         order=order.source,
         trusted=trusted,
-        differs=differences(state, order, world),
+        differs=[*differences(state, order, world), *_releases(holder, world)],
         headline=_headline(steps, resume),
         resume_from=resume.name if resume else "",
         resume_cell=resume.cell_id if resume else "",
         revision=state.revision,
         steps=steps,
-        claim=_claim_view(state, world, alive=alive),
+        claim=holder,
         usage=state.usage,
         metrics=metrics_of(state, counts, in_doubt=in_doubt),
         damaged=[*state.quarantined, *state.damaged],
@@ -97,6 +97,15 @@ def _claim_view(
         alive=alive,
         mine=claim.writer.nonce == world.liveness.me().nonce,
     )
+
+
+def _releases(claim: ClaimView | None, world: World) -> list[str]:
+    """Tell that the kernel that holds the run has another release than this process."""
+    here = world.liveness.me().product
+    if claim is None or not claim.alive or claim.product == here:
+        return []
+    told = f"the kernel that holds the run has {claim.product}, this is {here}; "
+    return [told + "install the same release in both environments, then restart both"]
 
 
 def _holds(step: StepView) -> bool:

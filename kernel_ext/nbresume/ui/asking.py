@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from nbresume.compose import place_of, settings_from_environment
 from nbresume.compose.inspection import Inspection, inspect_run
 from nbresume.compose.stores import OpenStore, open_store, run_id_of
@@ -22,6 +24,7 @@ from nbresume.run.history import Event, events
 from nbresume.run.moves import closing_records
 from nbresume.run.ports import World
 from nbresume.run.runs import choose_run
+from nbresume.run.view import RunView
 
 Say = Callable[[str], None]
 """Tells a person one line."""
@@ -58,6 +61,15 @@ class Asked:
 
     store: OpenStore
     run: Inspection
+    notices: list[str]
+    """What was told while it was opened: which run it is, what is damaged."""
+
+    def view(self) -> RunView:
+        """Return the run as people see it, for a face that shows no notices."""
+        view = self.run.view()
+        # damage has a field of its own
+        told = [line for line in self.notices if not view.damaged]
+        return msgspec.structs.replace(view, differs=[*told, *view.differs])
 
 
 def world_of(notebook: Path | None, say: Say, *, actor: str = "") -> World:
@@ -105,9 +117,15 @@ def ask(notebook: Path, say: Say, *, actor: str = "") -> Asked:
             because=f"there is no store at {place.store}",
             remedy=f"Type nbresume run {notebook}, or run its cells in Jupyter.",
         ) from error
-    world = world_of(notebook, say, actor=actor)
+    notices: list[str] = []
+
+    def tell(line: str) -> None:
+        notices.append(line)
+        say(line)
+
+    world = world_of(notebook, tell, actor=actor)
     run_id = choose_run(store.runs(), world, named=run_id_of(settings.run))
-    return Asked(store, inspect_run(store, run_id, world, settings))
+    return Asked(store, inspect_run(store, run_id, world, settings), notices)
 
 
 def history_of(asked: Asked, step: str = "") -> list[Event]:

@@ -22,8 +22,9 @@ from nbresume.run.recovery import unknown_step
 from nbresume.run.verify import verify
 from nbresume.run.ways import WHOLE
 from nbresume.settings import __version__
-from nbresume.ui import deciding, text
+from nbresume.ui import autoload, deciding, text
 from nbresume.ui.asking import Asked, ask, history_of, world_of
+from nbresume.ui.cell_locks import unlock_cells
 from nbresume.ui.deciding import ask_to_decide
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
@@ -207,6 +208,33 @@ def resolve(notebook: Path, step: str, how: str, **given: Any) -> None:
 def rerun(notebook: Path, step: str, because: str, again: tuple[str, ...]) -> None:
     """Let the committed STEP of NOTEBOOK run again when its cell is run."""
     click.echo(deciding.rerun(_decide(notebook), step, because, list(again)))
+
+
+@cli.command("unlock-cells")
+@_NOTEBOOK
+def unlock_cells_(notebook: Path) -> None:
+    """Take the locks out of NOTEBOOK's metadata that JupyterLab wrote for nbresume."""
+    click.echo(f"{unlock_cells(notebook)} cells unlocked")
+
+
+@cli.command("autoload")
+@click.option("--sys-prefix", "on", is_flag=True, help="In kernels of this Python.")
+@click.option("--remove", "off", is_flag=True, help="No longer.")
+def autoload_(*, on: bool, off: bool) -> None:
+    """Load nbresume in kernels of this environment whose notebook has steps."""
+    if on and off:
+        raise UsageError(
+            "nothing was changed",
+            because="--sys-prefix turns it on, --remove turns it off",
+            remedy="Type one of them.",
+        )
+    if on:
+        click.echo(f"{autoload.turn_on()} was written: new kernels load nbresume")
+    elif off:
+        found = autoload.turn_off()
+        click.echo("it is off now" if found else "it was not on")
+    else:
+        click.echo(f"it is {'on' if autoload.is_on() else 'off'} in {sys.prefix}")
 
 
 @cli.command("verify")

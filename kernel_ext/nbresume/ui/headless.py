@@ -7,7 +7,6 @@ it again resumes. Outputs are written after every cell, whole or not at all.
 import ast
 import keyword
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +28,7 @@ from nbresume.errors import (
 )
 from nbresume.plan.header import step_name_of
 from nbresume.plan.notebook import parse_notebook
+from nbresume.ui.writing import write_whole
 
 # nbformat publishes no types
 _reads: Callable[..., Any] = nbformat.reads
@@ -232,20 +232,6 @@ class _Runner:
             write_whole(self._order.output, _writes(self._notebook))
         except OSError as error:
             raise _unwritten(self._order, error.strerror or str(error)) from error
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the former text or this one, never a part."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        if path.exists():
-            Path(name).chmod(path.stat().st_mode & 0o777)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink()
-        raise
 
 
 def _refusals() -> Sequence[str]:

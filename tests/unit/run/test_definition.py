@@ -1,5 +1,8 @@
 """In what the notebook is not that of the last claim: told, never guessed over."""
 
+from dataclasses import replace
+
+import msgspec
 import pytest
 from unit.run.fakes import Lab
 
@@ -91,6 +94,7 @@ def test_another_workflow_is_told():
     lab = claimed()
     run_id = lab.kernel().run_id
     lab.notebook.path = "/project/other.ipynb"
+    lab.notebook.paths.clear()
     k = lab.kernel(run_id=run_id)
 
     assert k.view().differs == ["the last claim was of the workflow main.ipynb"]
@@ -117,3 +121,31 @@ def test_a_notebook_that_is_not_saved_is_not_compared():
     lab.notebook.is_known = False
 
     assert differs(lab) == []
+
+
+def test_two_notebooks_on_one_run_are_told():
+    """Both files are there, and a setting names the run for both."""
+    lab = claimed()
+    run_id = lab.kernel().run_id
+    lab.notebook.path = "/project/two.ipynb"
+    lab.notebook.paths.add(lab.notebook.path)
+
+    assert (
+        "two notebooks are on this run" in lab.kernel(run_id=run_id).view().differs[0]
+    )
+
+
+def test_a_kernel_of_another_release_is_told_while_it_lives():
+    """Server and kernel have environments of their own; a dead kernel is no matter."""
+    lab = Lab(a=A)
+    k = lab.kernel()
+    k.go()
+    other = lab.inspect(k.run_id)
+    later = msgspec.structs.replace(other.world.liveness.me(), product="nbresume 9")
+    liveness = replace(other.world.liveness, writer=later)
+    other = replace(other, world=replace(other.world, liveness=liveness))
+    told = other.view().differs
+    k.kill()
+
+    assert "has nbresume test, this is nbresume 9" in told[0]
+    assert other.view().differs == []

@@ -62,6 +62,7 @@ def test_a_copy_starts_a_run_of_its_own_and_is_told():
 
     assert other.run_id != k.run_id
     assert "copy of main.ipynb" in other.screen.said[0]
+    assert f"set NBRESUME_RUN={k.run_id}" in other.screen.said[0]
     assert other.go() == ["a", "b"]
 
 

@@ -43,7 +43,7 @@ class Extension:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Install the steps of this notebook into a shell.
+    """Install the steps of this notebook into a shell, from a cell.
 
     Raises
     ------
@@ -52,6 +52,19 @@ def load_ipython_extension(shell: Any) -> None:
     """
     if getattr(shell, _ATTRIBUTE, None) is not None:
         return
+    load_between_cells(shell)
+    getattr(shell, _ATTRIBUTE).hooks.adopt_running_cell()
+    greet(shell)
+
+
+def load_between_cells(shell: Any) -> None:
+    """Install them while no cell of the user runs, and say nothing.
+
+    Raises
+    ------
+    RefusedError
+        The notebook's path is not known, or its store cannot be used.
+    """
     settings = settings_from_environment()
     session = _open(shell, settings)
     pages = Pages(session)
@@ -59,9 +72,7 @@ def load_ipython_extension(shell: Any) -> None:
     setattr(shell, _ATTRIBUTE, extension)
     ACTIVE.set(session)
     _install(shell, extension)
-    extension.hooks.adopt_running_cell()
     pages.listen(shell)
-    _greet(shell, Face(session, pages))
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -152,8 +163,10 @@ def _step_elsewhere(line: str, _cell: str = "") -> None:
     )
 
 
-def _greet(shell: Any, face: Face) -> None:
+def greet(shell: Any) -> None:
     """Say what is there: with buttons where somebody can press them."""
+    extension: Extension = getattr(shell, _ATTRIBUTE)
+    face = Face(extension.session, extension.pages)
     view = face.view()
     if view.claim is None and not view.damaged:
         return

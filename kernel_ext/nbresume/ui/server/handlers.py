@@ -56,7 +56,8 @@ class _Handler(APIHandler):
         raise RefusedError(
             f"{path} was not looked at",
             because=because,
-            remedy="Name a notebook below the server's root folder.",
+            remedy="Save the notebook, or open it where it lies now, below the root "
+            "folder of the server; what was committed stays in its store.",
         )
 
     def refuse(self, status: int, error: NbresumeError) -> None:
@@ -169,7 +170,7 @@ class DecisionHandler(_Handler):
 
 def run_view(asked: Asked, _step: str) -> str:
     """Return the RunView, as ``nbresume status --json`` prints it."""
-    return asked.run.view().to_json().decode()
+    return asked.view().to_json().decode()
 
 
 def audit_trail(asked: Asked, step: str) -> str:
@@ -179,7 +180,7 @@ def audit_trail(asked: Asked, step: str) -> str:
 
 def plan(asked: Asked, _step: str) -> str:
     """Return what running all cells would do, as ``nbresume plan --json``."""
-    return text.as_json(text.planned(asked.run.view()))
+    return text.as_json(text.planned(asked.view()))
 
 
 def explained(asked: Asked, step: str) -> str:
