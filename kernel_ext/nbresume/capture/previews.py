@@ -41,6 +41,7 @@ _PLAIN: Final = frozenset(
         *("datetime.datetime", "datetime.date", "datetime.time"),
         *("datetime.timedelta", "decimal.Decimal", "fractions.Fraction", "uuid.UUID"),
         *("pathlib.PosixPath", "pathlib.PurePosixPath"),
+        *("pathlib._local.PosixPath", "pathlib._local.PurePosixPath"),
         *("pandas.Timestamp", "pandas.Timedelta", "pandas.Period"),
         "pandas._libs.tslibs.timestamps.Timestamp",
         "pandas._libs.tslibs.timedeltas.Timedelta",
