@@ -139,6 +139,9 @@ chromium:
 test-browser: chromium .make/browser
 	$(BROWSE) -m "not long" --durations=5
 
+screenshots: chromium .make/browser
+	$(BROWSE)/screenshots.py --durations=3
+
 clean:
 	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) .work dist build
 	rm -rf extension/lib extension/node_modules kernel_ext/nbresume/labextension

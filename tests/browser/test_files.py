@@ -1,4 +1,4 @@
-"""Notebooks that are renamed, copied, saved under another name, or gone.
+"""Notebooks that are renamed, copied, saved under another name, new or gone.
 
 The rule: the sidebar says in a sentence what is the case and what to do; no run is
 lost, none is mixed with another.
@@ -128,6 +128,32 @@ def test_a_deleted_notebook_is_told(desk):
     at.menu("File", "Save Notebook")
     at.expect_states(fetch="COMMITTED", report="COMMITTED")
     assert at.ledger() == ["fetch", "report"]
+
+
+def test_a_notebook_that_was_never_saved(desk):
+    """Steps of a new notebook see each other, and its first name keeps their run."""
+    at = desk("other.ipynb", "1")
+    at.menu("File", "New", "Notebook")
+    at.answer("Select Kernel", "Select")
+    at = named(at, "Untitled.ipynb")
+    at.wait_idle()
+    for place, source in enumerate((LOAD, FETCH, REPORT)):
+        at.cell(place).locator(".cm-content").click()
+        at.page.keyboard.insert_text(source)
+        at.page.keyboard.press("Shift+Enter")
+    expect(at.output(2)).to_contain_text("3 rows")
+    at.show()
+
+    at = rename(at, "mine.ipynb")
+    at.save()
+    at.expect_states(fetch="COMMITTED", report="COMMITTED")
+    assert at.ledger() == ["fetch", "report"]
+    assert len(runs(at)) == 1
+    at.menu("Kernel", "Restart Kernel and Run All Cells")
+    at.answer("Restart Kernel", "Restart")
+    expect(at.output(2)).to_contain_text("[restored] step report")
+    assert at.ledger() == ["fetch", "report"]
+    assert at.stored()["resume_from"] == ""
 
 
 def test_saved_under_another_name(desk):

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -168,9 +168,39 @@ class SavedNotebook:
     workflow: str
     _stamp: tuple[int, int, int] = (0, 0, 0)
     _cells: list[Cell] | None = None
+    _were_saved: set[str] = field(default_factory=set)
+    """Ids of all cells that the file has had: one that it has no more is gone."""
+    _noted: list[Cell] = field(default_factory=list)
+
+    def note(self, cell: Cell) -> None:
+        """Take a step that the front end has: until it is saved it stands last."""
+        # typed again, in this cell or in another one: it stands where it stood
+        former = [
+            place
+            for place, noted in enumerate(self._noted)
+            if noted.cell_id == cell.cell_id or noted.step == cell.step
+        ]
+        if former:
+            self._noted[former[0]] = cell
+        else:
+            self._noted.append(cell)
 
     def cells(self) -> list[Cell] | None:
-        """Return the code cells in order; None when there is no readable file."""
+        """Return the code cells in order; None when there is no readable file.
+
+        Steps that have begun in this kernel and that the file has never had follow.
+        """
+        saved = self._read()
+        if saved is None:
+            return None
+        steps = {cell.step for cell in saved if cell.step}
+        return saved + [
+            cell
+            for cell in self._noted
+            if cell.cell_id not in self._were_saved and cell.step not in steps
+        ]
+
+    def _read(self) -> list[Cell] | None:
         if not self.path:
             return None
         try:
@@ -179,6 +209,7 @@ class SavedNotebook:
             if stamp != self._stamp:
                 found = parse_notebook(Path(self.path).read_bytes())
                 self._cells, self._stamp = _with_ids(found), stamp
+                self._were_saved |= {cell.cell_id for cell in self._cells}
         except (OSError, RefusedError):
             # half-written by the front end, or not saved yet: the order comes
             # from the records then, and the view says so

@@ -68,6 +68,9 @@ class Notebook(Protocol):
     def cells(self) -> list[Cell] | None:
         """Return the code cells in order; None when they cannot be known."""
 
+    def note(self, cell: Cell) -> None:
+        """Take a step that the front end has, so that it counts before it is saved."""
+
     def exists(self, path: str) -> bool:
         """Say whether another notebook's file is (still) there."""
 

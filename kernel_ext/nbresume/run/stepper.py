@@ -26,6 +26,7 @@ from nbresume.model.records import Committed
 from nbresume.plan.header import Header
 from nbresume.plan.key import differences
 from nbresume.plan.names import Names
+from nbresume.plan.notebook import Cell
 from nbresume.plan.planner import spoken
 from nbresume.run import doubt
 from nbresume.run.commits import Changes
@@ -133,8 +134,9 @@ class Stepper:
         )
 
     def _stand(self, cell: StepCell) -> Standing:
+        step, (cell_id, digest) = cell.header.name, cell.cell
+        self._parts.world.notebook.note(Cell(cell_id, cell.code, step, digest))
         order = self._order()
-        step = cell.header.name
         n = order.cell_place(cell.cell[0])
         if n < 0:
             n = order.place_of_step.get(step, len(order.cells))

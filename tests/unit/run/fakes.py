@@ -147,6 +147,9 @@ class FakeNotebook:
             for cell_id, source in self.sources.items()
         ]
 
+    def note(self, cell: Cell) -> None:
+        """Take nothing: what this notebook has is what its sources say."""
+
     def exists(self, path: str) -> bool:
         """Say whether another notebook's file is there."""
         return path in self.paths
