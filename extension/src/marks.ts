@@ -20,7 +20,7 @@ import { badgeOf, badgeOfCopy, commitOf } from './locks';
 import { markerOf } from './marker';
 import { indexOf } from './notebook';
 import { isMarked, mark, setReadOnly, unmark } from './readonly';
-import type { RunView } from './runview';
+import type { RunView, StepView } from './runview';
 import type { Shown } from './strip';
 import { Strip } from './strip';
 
@@ -38,6 +38,7 @@ export interface Shared {
 
 /** What was done to a cell. */
 interface Decorated {
+  isAwaited: boolean;
   strip: Strip | null;
   /** What its strip shows. */
   key: string;
@@ -89,7 +90,7 @@ export class Marks implements IDisposable {
   unlock(name: string): boolean {
     const index = indexOf(this.panel);
     const step = this._view?.steps.find(each => each.name === name);
-    const place = step ? index.find(step.cellId, name) : -1;
+    const place = step ? this.placeOf(step, index) : -1;
     if (!step || place < 0) {
       return false;
     }
@@ -132,8 +133,7 @@ export class Marks implements IDisposable {
     const { live, unlocked } = this.shared;
     const { held, runId } = live();
     for (const step of steps) {
-      const owner = this.owners.get(step.name.toLowerCase()) ?? step.cellId;
-      const place = index.find(owner, step.name);
+      const place = this.placeOf(step, index);
       const how = runId === this._view?.runId ? held.get(step.name) : undefined;
       if (place >= 0 && !badges.has(place)) {
         const badge = badgeOf(step, how, unlocked, index.cells[place].id);
@@ -143,6 +143,11 @@ export class Marks implements IDisposable {
       }
     }
     return badges;
+  }
+
+  /** Where a step's cell is; of cells with one name, the one that had it first. */
+  private placeOf({ name, cellId }: StepView, index: CellIndex): number {
+    return index.find(this.owners.get(name.toLowerCase()) ?? cellId, name);
   }
 
   private show(cell: Cell, { badge: wanted, marker }: Shown): void {
@@ -155,7 +160,10 @@ export class Marks implements IDisposable {
     }
     if (cell.isPlaceholder()) {
       // in a windowed notebook a cell has no parts before it is scrolled to
-      void cell.ready.then(() => this.update());
+      if (!known.isAwaited) {
+        known.isAwaited = true;
+        void cell.ready.then(() => this.update());
+      }
       return;
     }
     known.key = key;
@@ -202,7 +210,13 @@ export class Marks implements IDisposable {
     if (known !== undefined) {
       return known;
     }
-    const fresh = { strip: null, key: NOTHING, badge: null, marked: '' };
+    const fresh = {
+      isAwaited: false,
+      strip: null,
+      key: NOTHING,
+      badge: null,
+      marked: ''
+    };
     this.decorated.set(cell, fresh);
     return fresh;
   }

@@ -29,7 +29,8 @@ def press(at, name):
 
 def test_a_page_that_comes_later(desk):
     """A page that is loaded anew learns what the kernel ran, also while it is busy."""
-    at = desk("reload.ipynb", LOAD, FETCH, SLOW, REPORT)
+    unload = "%unload_ext nbresume"
+    at = desk("reload.ipynb", LOAD, FETCH, SLOW, REPORT, unload)
     at.run(0)
     at.run(1)
     expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
@@ -46,6 +47,12 @@ def test_a_page_that_comes_later(desk):
     at.expect_states(train="COMMITTED")
     expect(badge(at, 2)).to_have_attribute("data-badge", "ran")
     expect(at.cell(3).locator(".jp-nbresume-marker")).to_be_visible()
+
+    # unloaded is told from lost; what the kernel ran it ran
+    at.run(4)
+    expect(at.sidebar.get_by_role("button", name="Enable here")).to_be_visible()
+    expect(at.sidebar.locator("[data-notice='live']")).to_have_count(0)
+    expect(badge(at, 2)).to_have_attribute("data-badge", "ran")
     expect_silence(at)
 
 
