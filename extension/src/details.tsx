@@ -101,11 +101,17 @@ function Plan({ plan, trans }: Said & { readonly plan: PlanView }): JSX.Element 
         <p key={line}>{line}</p>
       ))}
       <Table
-        heads={[trans.__('Step'), trans.__('Plan'), trans.__('Took'), trans.__('Why')]}
+        heads={[trans.__('Step'), trans.__('Plan'), trans.__('Why')]}
         rows={plan.steps.map(({ step, verdict, durationS, why }) => [
           <b key="step">{step}</b>,
-          verdictOf(verdict, trans),
-          durationS === null ? '' : duration(durationS, trans),
+          <>
+            {verdictOf(verdict, trans)}
+            {durationS !== null && (
+              <div className="jp-nbresume-quiet">
+                {trans.__('took %1', duration(durationS, trans))}
+              </div>
+            )}
+          </>,
           why
         ])}
       />
@@ -121,17 +127,14 @@ function Why({
     <>
       <p>{explained.sentence}</p>
       <Table
-        heads={[
-          trans.__('Depends on'),
-          trans.__('When committed'),
-          trans.__('Now'),
-          trans.__('Changed')
-        ]}
+        heads={[trans.__('Depends on'), trans.__('Then'), trans.__('Now')]}
         rows={explained.cues.map(cue => [
-          cue.cue,
+          <>
+            {cue.cue}
+            <div className="jp-nbresume-quiet">{changed(cue, trans)}</div>
+          </>,
           <code key="then">{cue.then}</code>,
-          <code key="now">{cue.now}</code>,
-          changed(cue, trans)
+          <code key="now">{cue.now}</code>
         ])}
       />
       {explained.ways.map(({ command, text }) => (

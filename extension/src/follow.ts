@@ -50,6 +50,11 @@ export class Follower implements IDisposable {
     return this._panel;
   }
 
+  /** Whether its code differs from that of its file, as of now. */
+  get isEdited(): boolean {
+    return this._panel !== null && this.saved.differs(this._panel);
+  }
+
   get isDisposed(): boolean {
     return this.poll.isDisposed;
   }
@@ -144,7 +149,7 @@ export class Follower implements IDisposable {
   }
 
   private compare(): void {
-    this.model.setEdited(this._panel !== null && this.saved.differs(this._panel));
+    this.model.setEdited(this.isEdited);
   }
 
   private onExecuted(

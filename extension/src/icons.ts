@@ -4,7 +4,8 @@ import { LabIcon } from '@jupyterlab/ui-components';
 
 import type { State } from './runview';
 
-const SHAPES: Record<
+/** Paths in a field of 16 by 16. */
+export const SHAPES: Record<
   State | 'steps' | 'resume' | 'locked' | 'unlocked' | 'restored' | 'copy',
   string
 > = {

@@ -90,20 +90,44 @@ export function LongList<T>(props: ListProps<T>): JSX.Element {
       onKeyDown={onKeyDown}
     >
       {shown.rows.map(({ index, gap }) => (
-        <li
+        <Row
           key={keys[index]}
-          data-key={keys[index]}
-          aria-posinset={index + 1}
-          aria-setsize={items.length}
-          style={gap > 0 ? { marginTop: gap } : undefined}
-          {...attributes(items[index])}
-        >
-          {row(items[index])}
-        </li>
+          name={keys[index]}
+          item={items[index]}
+          row={row}
+          attributes={attributes}
+          index={index}
+          count={items.length}
+          gap={gap}
+        />
       ))}
     </ol>
   );
 }
+
+interface RowProps<T> extends Pick<ListProps<T>, 'row' | 'attributes'> {
+  readonly name: string;
+  readonly item: T;
+  readonly index: number;
+  readonly count: number;
+  readonly gap: number;
+}
+
+/** A row that stays as it is while one scrolls: only what is new is made. */
+const Row = React.memo(function <T>(props: RowProps<T>): JSX.Element {
+  const { name, item, row, attributes, index, count, gap } = props;
+  return (
+    <li
+      data-key={name}
+      aria-posinset={index + 1}
+      aria-setsize={count}
+      style={gap > 0 ? { marginTop: gap } : undefined}
+      {...attributes(item)}
+    >
+      {row(item)}
+    </li>
+  );
+}) as <T>(props: RowProps<T> & React.Attributes) => JSX.Element;
 
 /** Keep a span on what is seen of a list. */
 function useSpan(

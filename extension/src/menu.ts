@@ -31,6 +31,10 @@ export class StepMenu {
     this.button = button;
     const { left, bottom } = button.getBoundingClientRect();
     this.menu.open(left, bottom);
+    // the library shows no captions, and one that is disabled says there why
+    this.menu.node.querySelectorAll<HTMLElement>('li').forEach((node, place) => {
+      node.title = this.menu.items[place].caption;
+    });
     this.menu.activateNextItem();
   }
 

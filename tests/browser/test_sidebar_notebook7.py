@@ -42,7 +42,8 @@ def notebook7(tmp_path_factory, window):
 
     yield opened
     page.close()
-    assert faults == []
+    # what others put into the page may have faults of its own
+    assert [fault for fault in faults if "nbresume" in (fault.stack or "")] == []
     lab.stop()
 
 

@@ -10,7 +10,7 @@ import msgspec
 from nbresume.model.effects import spoken_keys
 from nbresume.model.records import Resolution
 from nbresume.model.states import State
-from nbresume.plan.planner import spoken
+from nbresume.plan.planner import Verdict, spoken
 from nbresume.run.explaining import Explained, Plan, PlannedStep, verdict_of
 from nbresume.run.history import Event
 from nbresume.run.migrate import Moved
@@ -99,7 +99,7 @@ def headline(view: RunView) -> str:
     return text
 
 
-_COLUMNS = ("", "step", "state", "took", "committed", "size", "notes")
+_COLUMNS = ("", "step", "state", "took", "size", "committed", "notes")
 
 
 def _row(step: StepView, *, resume_from: str) -> tuple[str, ...]:
@@ -109,8 +109,8 @@ def _row(step: StepView, *, resume_from: str) -> tuple[str, ...]:
         step.name,
         WORDS[step.state],
         duration(step.duration_s),
-        at(step.committed_at),
         size(step.payload_bytes) if step.revision >= 0 else "",
+        at(step.committed_at),
         notes(step),
     )
 
@@ -244,19 +244,51 @@ _SHORT = f"{_CELL};white-space:nowrap"
 
 
 def html(view: RunView) -> str:
-    """Return the run as an HTML table that needs no script and no style sheet."""
+    """Return the run as HTML that needs no script and no style sheet.
+
+    In the order of the sidebar: the headline, what one should know before going on,
+    the steps with the resume point set apart, steps whose cell is gone.
+    """
     head = "".join(f"<th style='{_CELL}'>{escape(c)}</th>" for c in _COLUMNS)
-    body = []
-    for step in view.steps:
-        *short, told = _row(step, resume_from=view.resume_from)
-        tds = "".join(f"<td style='{_SHORT}'>{escape(c)}</td>" for c in short)
-        body.append(f"<tr>{tds}<td style='{_CELL}'>{escape(told)}</td></tr>")
-    notes_html = "".join(f"<div>{escape(line)}</div>" for line in _footnotes(view))
+    known = "".join(f"<div>{escape(line)}</div>" for line in _footnotes(view))
+    body = "".join(_html_row(step, view) for step in view.steps if step.place >= 0)
+    gone = "".join(_html_row(step, view) for step in view.steps if step.place < 0)
+    if gone:
+        body += f"{_html_line('No longer in the notebook')}{gone}"
     return (
-        f"<div><b>{escape(headline(view))}</b></div>"
+        f"<div><b>{escape(headline(view))}</b></div>{known}"
         f"<table style='{_TABLE}'><thead><tr>{head}</tr></thead>"
-        f"<tbody>{''.join(body)}</tbody></table>{notes_html}"
+        f"<tbody>{body}</tbody></table>"
     )
+
+
+def _html_row(step: StepView, view: RunView) -> str:
+    *short, told = _row(step, resume_from=view.resume_from)
+    tds = "".join(f"<td style='{_SHORT}'>{escape(c)}</td>" for c in short)
+    row = f"<tr>{tds}<td style='{_CELL}'>{escape(told)}</td></tr>"
+    if step.name != view.resume_from:
+        return row
+    stops = step.plan is Verdict.REFUSED
+    return _html_line("Stopped here" if stops else "Goes on here") + row
+
+
+def _html_line(told: str) -> str:
+    span = f"colspan='{len(_COLUMNS)}' style='{_CELL};padding-top:6px'"
+    return f"<tr><td {span}><b>{escape(told)}</b></td></tr>"
+
+
+def waiting(step: StepView) -> str:
+    """Return what a person is told before deciding about a step, as HTML."""
+    since = at(step.started_at)
+    lines = [*([f"started {since}"] if since else []), *step.evidence]
+    known = "".join(f"<li>{escape(line)}</li>" for line in lines or step.reasons)
+    typed = "".join(
+        f"<div>Or type into the notebook: <code>{escape(way.command)}</code> "
+        f"{escape(way.text)}</div>"
+        for way in step.ways
+        if not way.how
+    )
+    return f"<b>What is known</b><ul>{known}</ul>{typed}"
 
 
 def events_table(found: list[Event]) -> str:

@@ -11,16 +11,15 @@ from typing import Any
 
 from IPython.display import publish_display_data
 
-from nbresume.model.states import State
-from nbresume.run.view import RunView
-from nbresume.run.ways import WHOLE
+from nbresume.run.view import RunView, StepView
+from nbresume.run.ways import Way
 from nbresume.ui import text
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 Action = Callable[[], str]
 """What a button does; returns the text that is shown then."""
-Settle = Callable[[str, str, str], str]
-"""Records (step, how, because); returns the text that is shown then."""
+Decide = Callable[[str, Way, str], str]
+"""Records (step, way, because); returns the text that is shown then."""
 OnMain = Callable[[Callable[[], None]], None]
 """Runs a function on the kernel's main thread, between cells."""
 
@@ -38,14 +37,17 @@ def show_static(view: RunView) -> None:
 
 
 class Panel:
-    """A run with buttons: what they do is given, so that it is one with `%steps`."""
+    """A run with buttons: what they do is given, so that it is one with `%steps`.
+
+    Words and order are those of the sidebar.
+    """
 
     def __init__(
         self,
         view: Callable[[], RunView],
         actions: Mapping[str, Action],
         *,
-        settle: Settle,
+        decide: Decide,
         on_main: OnMain,
     ) -> None:
         # 0.1 s: paid only when there is something to resume and somebody to see it
@@ -53,54 +55,75 @@ class Panel:
 
         self._view = view
         self._on_main = on_main
+        self._waiting: dict[str, StepView] = {}
         self._table = widgets.HTML()
         self._answer = widgets.HTML()
         self._buttons = {
             label: widgets.Button(
                 description=label, tooltip=f"nbresume: {label.lower()}"
             )
-            for label in (*actions, "Refresh")
+            for label in (*actions, "Look again")
         }
         for label, action in actions.items():
             self._buttons[label].on_click(self._click(action))
-        self._buttons["Refresh"].on_click(self._click(lambda: ""))
+        self._buttons["Look again"].on_click(self._click(lambda: ""))
         row = widgets.HBox(list(self._buttons.values()))
-        self._form = self._settling(widgets, settle)
-        self.widget: Any = widgets.VBox([self._table, row, self._form, self._answer])
+        self._form = self._deciding(widgets, decide)
+        self.widget: Any = widgets.VBox([row, self._table, self._form, self._answer])
         self.refresh()
 
-    def _settling(self, widgets: Any, settle: Settle) -> Any:
-        """Return the form that settles a step in doubt; nothing in it is chosen yet."""
-        self._step = widgets.Dropdown(description="in doubt")
-        self._how = widgets.Dropdown(
-            options=[("choose …", ""), *((how.value, how.value) for how in WHOLE)],
-            description="settle as",
-        )
+    def _deciding(self, widgets: Any, decide: Decide) -> Any:
+        """Return the form for a step that waits; nothing in it is chosen yet."""
+        wide = {"layout": {"width": "auto"}, "style": {"description_width": "initial"}}
+        self._step = widgets.Dropdown(description="Decide about step", **wide)
+        self._known = widgets.HTML()
+        self._way = widgets.RadioButtons(layout={"width": "auto"})
         self._because = widgets.Text(
-            description="because", placeholder="kept on record"
+            description="Reason, kept in the history of the run", **wide
         )
-        self._buttons["Settle"] = widgets.Button(
-            description="Settle", tooltip="nbresume: record this decision"
+        self._buttons["Decide"] = widgets.Button(
+            description="Decide", tooltip="nbresume: record this decision"
         )
+        self._step.observe(lambda _: self._offer(), names="value")
 
-        def decide() -> str:
-            if not self._how.value:
-                return "Choose how the step is settled."
-            return settle(self._step.value, self._how.value, self._because.value)
+        def record() -> str:
+            if self._way.value is None:
+                return "Choose what is to be done."
+            way = self._ways()[self._way.value]
+            return decide(self._step.value, way, self._because.value)
 
-        self._buttons["Settle"].on_click(self._click(decide))
-        fields = [self._step, self._how, self._because, self._buttons["Settle"]]
-        return widgets.HBox(fields)
+        self._buttons["Decide"].on_click(self._click(record))
+        title = widgets.HTML("<b>What is to be done</b>")
+        fields = [self._step, self._known, title, self._way, self._because]
+        return widgets.VBox([*fields, self._buttons["Decide"]])
+
+    def _ways(self) -> list[Way]:
+        step = self._waiting.get(self._step.value or "")
+        return [way for way in step.ways if way.how] if step else []
+
+    def _offer(self) -> None:
+        """Show what is known of the step, and its ways out; none is chosen."""
+        step = self._waiting.get(self._step.value or "")
+        self._known.value = text.waiting(step) if step else ""
+        self._way.options = [
+            (f"{way.effect or way.how}: {way.text}", place)
+            for place, way in enumerate(self._ways())
+        ]
+        self._way.value, self._because.value = None, ""
 
     def refresh(self) -> None:
         """Show the run as it stands now."""
         view = self._view()
         self._table.value = text.html(view)
-        doubtful = [s.name for s in view.steps if s.state is State.AMBIGUOUS]
-        if list(self._step.options) != doubtful:
-            self._step.options, self._how.value, self._because.value = doubtful, "", ""
-            self._step.index = 0 if doubtful else None
-        self._form.layout.display = "flex" if doubtful else "none"
+        former = self._waiting
+        self._waiting = {
+            step.name: step for step in view.steps if any(way.how for way in step.ways)
+        }
+        if self._waiting != former:
+            self._step.options = list(self._waiting)
+            self._step.index = 0 if self._waiting else None
+            self._offer()
+        self._form.layout.display = "flex" if self._waiting else "none"
 
     def _click(self, action: Action) -> Callable[[Any], None]:
         def act() -> None:

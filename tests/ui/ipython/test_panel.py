@@ -4,6 +4,7 @@ import pytest
 from real_kernel import LOAD
 
 from nbresume.ui.ipython.steps import Face, panel_of
+from nbresume.ui.widget import fallback
 
 STEP = "%%step mail --effects\nif ask(): raise SystemExit\nsent = 1"
 
@@ -46,28 +47,92 @@ def test_a_run_without_doubt_shows_no_form(shell):
     assert "every digest holds" in press(shown, "Verify")
 
 
+def hows(shown):
+    """Return the words of the ways out that the form offers."""
+    return [label.partition(":")[0] for label, _ in shown._way.options]
+
+
+def choose(shown, how, because=""):
+    """Choose a way out and give a reason."""
+    shown._way.value, shown._because.value = hows(shown).index(how), because
+
+
 def test_the_form_never_chooses(in_doubt):
     """Nothing is recorded until a person chose and gave a reason."""
     shown = panel(in_doubt)
     assert shown._form.layout.display == "flex"
     assert list(shown._step.options) == ["mail"]
-    assert shown._how.value == ""
+    assert shown._way.value is None
+    assert hows(shown) == ["retry", "evidence", "abandon"]
+    assert "it declared --effects" in shown._known.value
     before = in_doubt.hashes()
-    assert "Choose how" in press(shown, "Settle")
-    shown._how.value = "retry"
-    assert "because" in press(shown, "Settle").lower()
+    assert "Choose what is to be done" in press(shown, "Decide")
+    choose(shown, "retry")
+    assert "the record has to say why" in press(shown, "Decide")
     assert in_doubt.hashes() == before
 
 
 def test_a_decision_is_recorded_and_shown(in_doubt):
     """With the reason, and what the person was told; then the form goes."""
     shown = panel(in_doubt)
-    shown._how.value, shown._because.value = "retry", "nothing was sent"
-    told = press(shown, "Settle")
+    choose(shown, "retry", "nothing was sent")
+    told = press(shown, "Decide")
     assert "step mail is settled: retry (nothing was sent)" in told
     assert "on record: it declared --effects" in told
     assert shown._form.layout.display == "none"
     assert in_doubt.kinds()[-1] == "resolution"
+
+
+def test_an_open_effect_is_decided_about_by_itself(bare):
+    """It has a way out of its own."""
+    step = "%%step mail\nfrom nbresume import effect\neffect('to a', ask)"
+    bare.save(LOAD, step)
+    bare.load()
+    bare.ip.user_ns["ask"] = lambda: 1 / 0
+    bare.run(step)
+    shown = panel(bare)
+    assert hows(shown) == ["retry", "evidence", "abandon", "to a"]
+    choose(shown, "to a", "received")
+    assert "of step mail is done (received)" in press(shown, "Decide")
+
+
+def test_a_locked_step_that_is_stale_is_unlocked(bare):
+    """Its way out is `rerun`, with a reason."""
+    step = "%%step a --effects\nx = 1"
+    bare.save(LOAD, step)
+    bare.load()
+    assert bare.run(step).ok
+    bare.save(LOAD, step.replace("1", "2"))
+    shown = panel(bare)
+    assert hows(shown) == ["rerun"]
+    choose(shown, "rerun")
+    assert "it acts on the outside" in press(shown, "Decide")
+    choose(shown, "rerun", "it was wrong")
+    assert "will run when its cell is run" in press(shown, "Decide")
+    assert shown._form.layout.display == "none"
+
+
+def test_words_and_order_are_those_of_the_sidebar(in_doubt):
+    """Restore only, Plan; the resume point set apart; steps that are gone, last."""
+    shown = panel(in_doubt)
+    labels = list(shown._buttons)
+    assert labels[:2] == ["Restore only", "Plan"]
+    table = shown._table.value
+    assert table.index("Stopped here") < table.index(">mail<")
+    in_doubt.save(LOAD, STEP)
+    press(shown, "Look again")
+    table = shown._table.value
+    assert table.index(">mail<") < table.index("No longer in the notebook")
+    assert table.index("No longer in the notebook") < table.index(">a<")
+
+
+def test_the_history_is_told_newest_first(in_doubt):
+    """As the sidebar lists it."""
+    told = press(panel(in_doubt), "History")
+    revisions = [line.split()[0] for line in told.splitlines()[1:]]
+    numbers = [int(r) for r in revisions if r.isdigit()]
+
+    assert numbers == sorted(numbers, reverse=True)
 
 
 def test_the_fallback_says_the_same(in_doubt):
@@ -75,3 +140,4 @@ def test_the_fallback_says_the_same(in_doubt):
     shown = panel(in_doubt)
     for words in ("ambiguous (in doubt)", "%steps resolve mail retry"):
         assert words in shown._table.value
+        assert words in fallback(shown._view())["text/plain"]

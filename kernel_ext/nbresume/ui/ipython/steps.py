@@ -13,7 +13,7 @@ import click
 from nbresume.compose.graph import Session, open_session
 from nbresume.compose.inspection import names_set_by
 from nbresume.errors import UsageError
-from nbresume.model.values import EVIDENCE_KINDS
+from nbresume.model.values import EVIDENCE_KINDS, How
 from nbresume.run.explaining import explain
 from nbresume.run.history import Event, events
 from nbresume.run.recovery import unknown_step
@@ -22,7 +22,7 @@ from nbresume.run.stored import stored
 from nbresume.run.verify import prove, verify
 from nbresume.run.view import RunView
 from nbresume.run.viewing import view_run
-from nbresume.run.ways import WHOLE
+from nbresume.run.ways import WHOLE, Way
 from nbresume.ui import text
 from nbresume.ui.answers import UNSAID, answer_of
 from nbresume.ui.ipython.pages import Pages, Phase
@@ -120,21 +120,31 @@ def _rerun(
     face: Face, name: str, because: str, *, live: bool, again: tuple[str, ...]
 ) -> None:
     """Let a committed step run again when its cell is run."""
-    session = face.session
+    click.echo(_unlock(face.session, name, because, live=live, again=list(again)))
+
+
+def _unlock(
+    session: Session,
+    name: str,
+    because: str,
+    *,
+    live: bool = False,
+    again: list[str] | None = None,
+) -> str:
     session.parts.recovery.check_known(name, session.order())
     commit = session.journal.state.commit(name)
-    acts = commit.record.effects if commit is not None else list(again)
-    if acts and not because:
+    acts = commit.record.effects if commit is not None else again
+    if acts and not because.strip():
         raise UsageError(
             f"step {name} is not unlocked",
             because=f"it acts on the outside ({acts[0]})",
             remedy=f"Type %steps rerun {name} --because TEXT",
         )
     session.parts.recovery.rerun(
-        name, because=because or "asked for", live=live, again=list(again)
+        name, because=because or "asked for", live=live, again=again
     )
     how = " from the values as they are now" if live else ""
-    click.echo(f"step {name} will run when its cell is run{how}")
+    return f"step {name} will run when its cell is run{how}"
 
 
 @steps.command("resolve", add_help_option=False)
@@ -266,18 +276,21 @@ def panel_of(face: Face) -> Panel:
         session.journal.refresh()
         return _told(face.resume())
 
-    def settle(step: str, how: str, because: str) -> str:
-        return _settle(session, step, how, {**UNSAID, "because": because})
+    def decide(step: str, way: Way, because: str) -> str:
+        if way.how == How.RERUN:
+            return _unlock(session, step, because)
+        given = {**UNSAID, "because": because, "effect": way.effect}
+        return _settle(session, step, way.how, given)
 
     return Panel(
         face.view,
         {
-            "Restore": restore,
+            "Restore only": restore,
             "Plan": lambda: text.plan(face.view()),
-            "History": lambda: text.events_table(_events(session)),
+            "History": lambda: text.events_table(_events(session)[::-1]),
             "Verify": lambda: text.report(verify(session.journal)),
         },
-        settle=settle,
+        decide=decide,
         on_main=_on_main(),
     )
 
