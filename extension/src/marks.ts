@@ -13,13 +13,12 @@ import type { IDisposable } from '@lumino/disposable';
 import { Throttler } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 
-import type { CellText } from './cells';
-import { findCopies, findStep, ownersOf } from './cells';
+import type { CellIndex } from './cells';
 import type { Live } from './live';
 import type { Badge, Unlocked } from './locks';
 import { badgeOf, badgeOfCopy, commitOf } from './locks';
 import { markerOf } from './marker';
-import { textsOf } from './notebook';
+import { indexOf } from './notebook';
 import { isMarked, mark, setReadOnly, unmark } from './readonly';
 import type { RunView } from './runview';
 import type { Shown } from './strip';
@@ -88,13 +87,13 @@ export class Marks implements IDisposable {
 
   /** Take the lock off the cell of a step; return whether it is there. */
   unlock(name: string): boolean {
-    const cells = textsOf(this.panel);
+    const index = indexOf(this.panel);
     const step = this._view?.steps.find(each => each.name === name);
-    const place = step ? findStep(cells, step.cellId, name) : -1;
+    const place = step ? index.find(step.cellId, name) : -1;
     if (!step || place < 0) {
       return false;
     }
-    this.shared.unlocked.add(cells[place].id, commitOf(step));
+    this.shared.unlocked.add(index.cells[place].id, commitOf(step));
     this.decorate();
     this.shared.hasUnlocked();
     return true;
@@ -112,9 +111,9 @@ export class Marks implements IDisposable {
     if (panel.isDisposed || !panel.context.isReady) {
       return;
     }
-    const cells = textsOf(panel);
-    const badges = this.badges(cells);
-    const marker = this._view === null ? null : markerOf(cells, this._view);
+    const index = indexOf(panel);
+    const badges = this.badges(index);
+    const marker = this._view === null ? null : markerOf(index, this._view);
     panel.content.widgets.forEach((cell, place) => {
       const badge = badges.get(place) ?? null;
       const isMarked = marker?.place === place;
@@ -122,22 +121,22 @@ export class Marks implements IDisposable {
     });
   }
 
-  private badges(cells: readonly CellText[]): ReadonlyMap<number, Badge> {
+  private badges(index: CellIndex): ReadonlyMap<number, Badge> {
     const steps = this._view?.steps.filter(({ place }) => place >= 0) ?? [];
     const stored = steps.map(step => [step.name.toLowerCase(), step.cellId] as const);
-    this.owners = ownersOf(cells, new Map([...stored, ...this.owners]));
+    this.owners = index.owners(new Map([...stored, ...this.owners]));
     const badges = new Map<number, Badge>();
-    for (const [place, name] of findCopies(cells, this.owners)) {
+    for (const [place, name] of index.copies(this.owners)) {
       badges.set(place, badgeOfCopy(name));
     }
     const { live, unlocked } = this.shared;
     const { held, runId } = live();
     for (const step of steps) {
       const owner = this.owners.get(step.name.toLowerCase()) ?? step.cellId;
-      const place = findStep(cells, owner, step.name);
+      const place = index.find(owner, step.name);
       const how = runId === this._view?.runId ? held.get(step.name) : undefined;
       if (place >= 0 && !badges.has(place)) {
-        const badge = badgeOf(step, how, unlocked, cells[place].id);
+        const badge = badgeOf(step, how, unlocked, index.cells[place].id);
         if (badge !== null) {
           badges.set(place, badge);
         }

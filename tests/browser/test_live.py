@@ -1,6 +1,6 @@
 """What the kernel tells while it runs, and what becomes of that when it ends."""
 
-from desk import CURRENT, LOAD
+from desk import CURRENT, LOAD, Desk, write_notebook
 from playwright.sync_api import expect
 from test_cells import badge, expect_silence, marker, unlock
 
@@ -97,8 +97,61 @@ def test_a_lost_line(desk):
     expect_silence(at)
 
 
-def test_two_views_and_another_notebook(desk):
-    """Views of one notebook, and one beside it, are told alike; a name may change."""
+def test_a_notebook_beside_another(desk):
+    """A notebook that is seen beside the current one is told what its kernel does."""
+    at = desk("left.ipynb", LOAD, FETCH, SLOW.replace('"go"', '"left"'), REPORT)
+    at.run(0)
+    at.run(1)
+    at.start(2)
+    expect(at.output(2)).to_contain_text("started")
+    write_notebook(at.lab.root / "right.ipynb", LOAD, "%%step other\nx = 1")
+    at.page.evaluate(
+        "() => void window.jupyterapp.commands.execute('docmanager:open',"
+        " {path: 'right.ipynb', options: {mode: 'split-right'}})"
+    )
+    expect(at.sidebar.get_by_role("heading", name="right.ipynb")).to_be_visible()
+    left = at.page.locator(".jp-NotebookPanel:visible").first
+    expect(left.locator("[data-badge='ran']")).to_have_count(1)
+    expect(left.locator(".jp-nbresume-marker")).to_have_count(0)
+
+    (at.lab.root / "left").touch()
+    expect(left.locator("[data-badge='ran']")).to_have_count(2)
+    expect(left.locator(".jp-nbresume-marker")).to_have_text("Goes on here")
+    # the other one has a run and cells of its own
+    right = at.page.locator(".jp-NotebookPanel:visible").last
+    expect(right.locator(".jp-nbresume-badge")).to_have_count(0)
+    states = {step["name"]: step["state"] for step in at.stored()["steps"]}
+    assert states == {"fetch": "COMMITTED", "train": "COMMITTED", "report": "NEW"}
+    expect_silence(at)
+
+
+def test_two_windows(desk):
+    """Two windows on one kernel are told alike; what is unlocked is of one window."""
+    at = desk("windows.ipynb", LOAD, FETCH, "%%step mail --effects\nn = len(rows)")
+    for place in range(3):
+        at.run(place)
+    at.save()
+    other = Desk(at.page.context.new_page(), at.lab, at.name)
+    other.page.said = []
+    other.page.on("pageerror", lambda e: other.page.said.append(f"pageerror: {e}"))
+    try:
+        other.open()
+        expect(badge(other, 1)).to_have_attribute("data-badge", "ran")
+        expect(badge(other, 2)).to_contain_text("ran, locked")
+        unlock(other, 2).click()
+        expect(badge(other, 2)).to_have_attribute("data-badge", "unlocked")
+        expect(badge(at, 2)).to_contain_text("ran, locked")
+        other.run(1)
+        expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+        assert at.stored()["steps"][0]["attempts"] == 1
+        expect_silence(other)
+    finally:
+        other.page.close()
+    expect_silence(at)
+
+
+def test_two_views(desk):
+    """Views of one notebook are told alike, and its name may change."""
     at = desk("views.ipynb", LOAD, FETCH, REPORT)
     at.run(0)
     at.run(1)
