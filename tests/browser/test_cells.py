@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 LOAD = "%load_ext nbresume"
@@ -148,6 +149,7 @@ def test_effects_are_always_locked(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_a_copy_is_flagged_and_not_locked(desk):
     """A pasted copy of a locked step is editable, and says that its name is taken."""
     at = desk("copies.ipynb", LOAD, FETCH, CLEAN)
@@ -181,6 +183,7 @@ def test_a_copy_is_flagged_and_not_locked(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_a_long_notebook(desk):
     """Cells that come and go with the scroll are told and locked all the same."""
     steps = [f"%%step s{n}\nv{n} = {n}" for n in range(100)]
@@ -234,6 +237,7 @@ def metadata(at, place):
     return {key: value for key, value in found.items() if key != "trusted"}
 
 
+@pytest.mark.long
 def test_locks_in_the_metadata_by_setting(desk):
     """By a setting locks are written down, marked as ours, and taken out again."""
     at = desk("metadata.ipynb", LOAD, FETCH, CLEAN)
@@ -286,6 +290,7 @@ def test_locks_in_the_metadata_by_setting(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_resume_begins_at_the_mark(desk):
     """Where cells stand counts as they are open: moved, with text and plain cells."""
     other, count = "other = 3", "%%step count\nn = other * len(rows)"
@@ -320,6 +325,7 @@ def test_resume_begins_at_the_mark(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_run_again_asks_for_the_reason(desk):
     """A step that acts on the outside runs again only with a reason, kept on record."""
     at = desk("rerun.ipynb", LOAD, FETCH, CLEAN, MAIL)

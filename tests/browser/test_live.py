@@ -1,5 +1,6 @@
 """What the kernel tells while it runs, and what becomes of that when it ends."""
 
+import pytest
 from desk import CURRENT, LOAD, Desk, write_notebook
 from playwright.sync_api import expect
 from test_cells import badge, expect_silence, marker, unlock
@@ -27,6 +28,7 @@ def press(at, name):
     expect(dialog).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_page_that_comes_later(desk):
     """A page that is loaded anew learns what the kernel ran, also while it is busy."""
     unload = "%unload_ext nbresume"
@@ -56,6 +58,7 @@ def test_a_page_that_comes_later(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_another_kernel(desk):
     """After a restart nothing of the former kernel is told of the new one."""
     at = desk("restart.ipynb", LOAD, FETCH, REPORT)
@@ -190,6 +193,7 @@ def test_two_views(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_a_notebook_not_yet_saved(desk):
     """A new notebook has no badges until a step of it is committed."""
     at = desk("old.ipynb", LOAD, FETCH)

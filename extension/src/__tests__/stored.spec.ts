@@ -1,6 +1,38 @@
 /** What the server tells of one step is understood whole, or not at all. */
 
+import { readFileSync } from 'fs';
+import { join } from 'path';
+
 import { parseExplained, parsePlan, parseStepDetails } from '../runview';
+
+/** Return what Python's tests wrote. */
+function golden(name: string): unknown {
+  const file = join(__dirname, `../../../tests/data/told/${name}.json`);
+  return JSON.parse(readFileSync(file, 'utf-8'));
+}
+
+describe('the golden answers of the server', () => {
+  it('are understood', () => {
+    expect(parseStepDetails(golden('step'))).toMatchObject({
+      step: 'load',
+      commitNumber: 1,
+      outputs: [
+        { name: 'x', kind: 'list', preview: { 'text/plain': '[1, 2]' }, notKept: '' },
+        { name: 'z', notKept: 'Python cannot store code that is half-way through' }
+      ],
+      shown: [{ 'text/plain': 'two rows\n' }],
+      shownLeftOut: 0
+    });
+    expect(parsePlan(golden('plan'))?.steps.map(s => [s.step, s.verdict])).toEqual([
+      ['load', 'rerun'],
+      ['mail', 'refused'],
+      ['fit', 'rerun']
+    ]);
+    const explained = parseExplained(golden('explained'));
+    expect(explained?.cues.map(cue => cue.isChanged)).toEqual([false, null]);
+    expect(explained?.ways.map(way => way.how)).toEqual(['rerun']);
+  });
+});
 
 const DETAILS = {
   step: 'fit',

@@ -55,31 +55,42 @@ def previews_of(names: Iterable[str], namespace: Mapping[str, Any]) -> bytes:
 
     Names that look secret have none.
     """
-    found: dict[str, Preview] = {}
+    found: dict[str, msgspec.Raw] = {}
     until, left = perf_counter() + BUDGET_S, LIMIT_BYTES
     for name in islice(names, MOST_NAMES):
         if perf_counter() > until:
             break
-        preview = None if is_secret(name) else preview_of(namespace[name])
-        if preview is None:
-            continue
-        left -= len(msgspec.json.encode(preview))
+        # a thread of the user may have deleted it since it was captured
+        is_shown = name in namespace and not is_secret(name)
+        data = _encoded(namespace[name]) if is_shown else b""
+        left -= len(data)
         if left < 0:
             break
-        found[name] = preview
+        if data:
+            found[name] = msgspec.Raw(data)
     return msgspec.json.encode(found, order="sorted") if found else b""
 
 
 def preview_of(value: Any) -> Preview | None:
     """Return what is shown of a value; None if its type is not known here."""
+    data = _encoded(value)
+    return msgspec.json.decode(data, type=Preview) if data else None
+
+
+def _encoded(value: Any) -> bytes:
+    """Return a preview as JSON; empty without one. A value never breaks a commit."""
     kind = type_name(value)
     maker = _image if kind.startswith("PIL.") else _MAKERS.get(kind)
     try:
         if maker is not None:
-            return maker(value)
-        return Preview(text=_told(value, _DEPTH)) if _is_known(value, kind) else None
+            preview = maker(value)
+        else:
+            is_known = _is_known(value, kind)
+            preview = Preview(text=_told(value, _DEPTH)) if is_known else None
+        # half a character in a text is no JSON
+        return msgspec.json.encode(preview) if preview is not None else b""
     except Exception:  # noqa: BLE001 - a value that cannot be looked at is still kept
-        return None
+        return b""
 
 
 # -- texts ------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import msgspec
 
 from nbresume.model.folded import Commit, RunState, StepHistory
 from nbresume.model.printing import parse
+from nbresume.model.states import State
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
@@ -114,7 +115,9 @@ def _sentence(step: StepView) -> str:
             why = reasons or "nothing that it depends on has changed"
             return f"step {step.name} is replayed: {why}"
         case Verdict.REFUSED:
-            return f"step {step.name} is refused: {reasons or step.state.value}"
+            stale = step.state is State.STALE
+            held = "it is committed and acts on the outside; " if stale else ""
+            return f"step {step.name} is refused: {held}{reasons or step.state.value}"
     why = reasons or ("new" if step.revision < 0 else "asked for, or --always")
     return f"step {step.name} runs: {why}"
 

@@ -244,10 +244,20 @@ _SHORT = f"{_CELL};white-space:nowrap"
 
 
 def html(view: RunView) -> str:
-    """Return the run as HTML that needs no script and no style sheet.
+    """Return the run as HTML that needs no script and no style sheet."""
+    return html_head(view) + html_steps(view)
 
-    In the order of the sidebar: the headline, what one should know before going on,
-    the steps with the resume point set apart, steps whose cell is gone.
+
+def html_head(view: RunView) -> str:
+    """Return the sentence that every face begins with, as HTML."""
+    return f"<div><b>{escape(headline(view))}</b></div>"
+
+
+def html_steps(view: RunView) -> str:
+    """Return what stands below the headline, in the order of the sidebar.
+
+    What one should know before going on, the steps with the resume point set apart,
+    steps whose cell is gone.
     """
     head = "".join(f"<th style='{_CELL}'>{escape(c)}</th>" for c in _COLUMNS)
     known = "".join(f"<div>{escape(line)}</div>" for line in _footnotes(view))
@@ -256,8 +266,7 @@ def html(view: RunView) -> str:
     if gone:
         body += f"{_html_line('No longer in the notebook')}{gone}"
     return (
-        f"<div><b>{escape(headline(view))}</b></div>{known}"
-        f"<table style='{_TABLE}'><thead><tr>{head}</tr></thead>"
+        f"{known}<table style='{_TABLE}'><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>"
     )
 
@@ -281,14 +290,17 @@ def waiting(step: StepView) -> str:
     """Return what a person is told before deciding about a step, as HTML."""
     since = at(step.started_at)
     lines = [*([f"started {since}"] if since else []), *step.evidence]
-    known = "".join(f"<li>{escape(line)}</li>" for line in lines or step.reasons)
+    known = "".join(
+        f"<li style='margin:0'>{escape(line)}</li>" for line in lines or step.reasons
+    )
     typed = "".join(
         f"<div>Or type into the notebook: <code>{escape(way.command)}</code> "
         f"{escape(way.text)}</div>"
         for way in step.ways
         if not way.how
     )
-    return f"<b>What is known</b><ul>{known}</ul>{typed}"
+    plain = "margin:0;line-height:1.5"
+    return f"<b>What is known</b><ul style='{plain}'>{known}</ul>{typed}"
 
 
 def events_table(found: list[Event]) -> str:

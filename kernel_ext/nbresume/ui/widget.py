@@ -56,6 +56,7 @@ class Panel:
         self._view = view
         self._on_main = on_main
         self._waiting: dict[str, StepView] = {}
+        self._head = widgets.HTML()
         self._table = widgets.HTML()
         self._answer = widgets.HTML()
         self._buttons = {
@@ -69,7 +70,9 @@ class Panel:
         self._buttons["Look again"].on_click(self._click(lambda: ""))
         row = widgets.HBox(list(self._buttons.values()))
         self._form = self._deciding(widgets, decide)
-        self.widget: Any = widgets.VBox([row, self._table, self._form, self._answer])
+        self.widget: Any = widgets.VBox(
+            [self._head, row, self._table, self._form, self._answer]
+        )
         self.refresh()
 
     def _deciding(self, widgets: Any, decide: Decide) -> Any:
@@ -106,15 +109,15 @@ class Panel:
         step = self._waiting.get(self._step.value or "")
         self._known.value = text.waiting(step) if step else ""
         self._way.options = [
-            (f"{way.effect or way.how}: {way.text}", place)
-            for place, way in enumerate(self._ways())
+            (f"{way.how}: {way.text}", place) for place, way in enumerate(self._ways())
         ]
         self._way.value, self._because.value = None, ""
 
     def refresh(self) -> None:
         """Show the run as it stands now."""
         view = self._view()
-        self._table.value = text.html(view)
+        self._head.value = text.html_head(view)
+        self._table.value = text.html_steps(view)
         former = self._waiting
         self._waiting = {
             step.name: step for step in view.steps if any(way.how for way in step.ways)

@@ -129,7 +129,9 @@ def test_a_store_that_cannot_be_read_is_told_by_the_first_cell(on):
     with Kernel(on) as kernel:
         first = kernel.ok("1 + 1", "c1")
         second = kernel.ok("1 + 1", "c1")
+        step = kernel.run(A, "c0")
 
+    assert step.error.startswith("SchemaError: ")
     assert "nbresume: " in first.text
     assert "99" in first.text
     assert "nbresume" not in second.text

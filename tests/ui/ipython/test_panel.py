@@ -42,7 +42,7 @@ def test_a_run_without_doubt_shows_no_form(shell):
     assert shell.run("%%step a\nx = 1").ok
     shown = panel(shell)
     assert shown._form.layout.display == "none"
-    assert "1 of 1 steps locked" in shown._table.value
+    assert "1 of 1 steps locked" in shown._head.value
     assert "a" in press(shown, "History")
     assert "every digest holds" in press(shown, "Verify")
 
@@ -91,8 +91,9 @@ def test_an_open_effect_is_decided_about_by_itself(bare):
     bare.ip.user_ns["ask"] = lambda: 1 / 0
     bare.run(step)
     shown = panel(bare)
-    assert hows(shown) == ["retry", "evidence", "abandon", "to a"]
-    choose(shown, "to a", "received")
+    assert hows(shown) == ["retry", "evidence", "abandon", "evidence"]
+    assert "The effect 'to a' did happen" in shown._way.options[3][0]
+    shown._way.value, shown._because.value = 3, "received"
     assert "of step mail is done (received)" in press(shown, "Decide")
 
 

@@ -256,3 +256,12 @@ def _timed(values):
     began = time.perf_counter()
     previews_of(values, values)
     return time.perf_counter() - began
+
+
+def test_what_cannot_be_told_breaks_nothing():
+    """Half a character, and a name that a thread has deleted since."""
+    half = pd.DataFrame({"a": ["\ud800"]}, dtype=object)
+    namespace = {"half": half, "fine": 1}
+
+    assert preview_of(half) is None
+    assert set(json.loads(previews_of(["gone", *namespace], namespace))) == {"fine"}

@@ -5,8 +5,15 @@ import json
 import msgspec
 import pytest
 from unit.run.fakes import Lab
-from unit.run.views import GOLDEN
-from unit.run.write_goldens import FOLDER, SCHEMA, as_text, golden
+from unit.run.views import GOLDEN, TOLD
+from unit.run.write_goldens import (
+    FOLDER,
+    SCHEMA,
+    TOLD_FOLDER,
+    as_text,
+    golden,
+    golden_told,
+)
 
 from nbresume.model.states import State
 from nbresume.plan.planner import Verdict
@@ -17,6 +24,12 @@ from nbresume.run.view import RunView, schema
 def test_a_view_is_the_golden_one(name):
     """The same files are read by the tests of every face."""
     assert (FOLDER / f"{name}.json").read_text() == golden(GOLDEN[name]())
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_told_of_a_step_is_the_golden_one(name):
+    """The page's parsers read the same files."""
+    assert (TOLD_FOLDER / f"{name}.json").read_text() == golden_told(TOLD[name]())
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda p: p.stem)

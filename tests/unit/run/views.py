@@ -3,11 +3,15 @@
 from unit.run.fakes import Killed, Lab
 
 from nbresume import effect
+from nbresume.compose.inspection import Inspection
 from nbresume.errors import Unavailable
 from nbresume.model.values import How
+from nbresume.run.explaining import Explained, Plan
 from nbresume.run.recovery import Answer
+from nbresume.run.stored import StoredStep
 from nbresume.run.view import RunView
 from nbresume.store.trust import Trust
+from nbresume.ui.text import planned
 
 CELLS = {
     "setup": "k = 1",
@@ -180,3 +184,33 @@ GOLDEN = {
         foreign,
     )
 }
+
+
+def step() -> StoredStep:
+    """Return what a step stored: a value, one that was not kept, a display."""
+    lab = Lab(load="%%step load\nx = [1, 2]\nz = (n for n in x)\nprint('two rows')")
+    k = lab.kernel()
+    k.go()
+    return lab.inspect(k.run_id).stored("load")
+
+
+def _edited() -> Inspection:
+    lab = _lab(_nothing)
+    k = lab.kernel()
+    k.go()
+    lab.edit(load="%%step load\nx = k + 1")
+    return lab.inspect(k.run_id)
+
+
+def plan() -> Plan:
+    """Return the plan when the first step was edited."""
+    return planned(_edited().view())
+
+
+def explained() -> Explained:
+    """Return why the step with effects below it would run, and is refused."""
+    return _edited().explain("mail")
+
+
+TOLD = {told.__name__: told for told in (step, plan, explained)}
+"""What the server tells beside the view."""

@@ -43,6 +43,8 @@ def _load_and_tell(shell: Any) -> None:
         load_between_cells(shell)
     except NbresumeError as error:
         refused.append(error)
+        # its refusal, and not that there is no such magic, is what a step says
+        shell.register_magic_function(_first_step(shell), "cell", "step")
 
     def tell(_info: Any) -> None:
         shell.events.unregister("pre_run_cell", tell)
