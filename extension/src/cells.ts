@@ -42,74 +42,77 @@ export function stepOf(cell: CellText): string | null {
   return at >= 0 && NAME.test(words[at]) ? words[at] : null;
 }
 
-/**
- * Return where a step's cell is; -1 if it is gone.
- *
- * An id wins over a name; of cells with one id, as some tools write them, the name.
- */
-export function findStep(
-  cells: readonly CellText[],
-  cellId: string,
-  name: string
-): number {
-  const has = (cell: CellText): boolean => stepOf(cell) === name;
-  const found =
-    cells.find(cell => cell.id === cellId && has(cell)) ??
-    cells.find(cell => cell.id === cellId) ??
-    cells.find(has);
-  return found === undefined ? -1 : cells.indexOf(found);
-}
+/** The cells of a notebook, looked at once: by id and by the name of their step. */
+export class CellIndex {
+  constructor(readonly cells: readonly CellText[]) {
+    this.names = cells.map(stepOf);
+    cells.forEach(({ id }, place) => {
+      const name = this.names[place];
+      push(this.ofId, id, place);
+      if (name !== null) {
+        push(this.ofName, name, place);
+        // names of steps differ by more than their case
+        push(this.carriers, name.toLowerCase(), place);
+      }
+    });
+  }
 
-/**
- * Return the cells that carry a name of another cell: their places, and the names.
- *
- * Whose name it is: the cell that had it before there were two, else the first one.
- */
-export function findCopies(
-  cells: readonly CellText[],
-  owners: ReadonlyMap<string, string>
-): ReadonlyMap<number, string> {
-  const copies = new Map<number, string>();
-  for (const [key, places] of carriers(cells)) {
-    const owner = owners.get(key);
-    const own = places.find(place => cells[place].id === owner) ?? places[0];
-    for (const place of places) {
-      if (place !== own) {
-        copies.set(place, stepOf(cells[place]) ?? '');
+  /**
+   * Return where a step's cell is; -1 if it is gone.
+   *
+   * An id wins over a name; of cells with one id, as some tools write them, the name.
+   */
+  find(cellId: string, name: string): number {
+    const sameId = this.ofId.get(cellId) ?? [];
+    const [first = -1] = sameId.concat(this.ofName.get(name) ?? []);
+    return sameId.find(place => this.names[place] === name) ?? first;
+  }
+
+  /**
+   * Return the cells that carry a name of another cell: their places, and the names.
+   *
+   * Whose name it is: the cell that had it before there were two, else the first one.
+   */
+  copies(owners: ReadonlyMap<string, string>): ReadonlyMap<number, string> {
+    const copies = new Map<number, string>();
+    for (const [key, places] of this.carriers) {
+      const owner = owners.get(key);
+      const own = places.find(place => this.cells[place].id === owner) ?? places[0];
+      for (const place of places.filter(each => each !== own)) {
+        copies.set(place, this.names[place] ?? '');
       }
     }
+    return copies;
   }
-  return copies;
+
+  /** Return whose names these are: those known before, and those of one cell alone. */
+  owners(before: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+    const owners = new Map<string, string>();
+    for (const [key, places] of this.carriers) {
+      const known = before.get(key);
+      const isThere = places.some(place => this.cells[place].id === known);
+      if (known !== undefined && isThere) {
+        owners.set(key, known);
+      } else if (places.length === 1) {
+        owners.set(key, this.cells[places[0]].id);
+      }
+    }
+    return owners;
+  }
+
+  private readonly names: readonly (string | null)[];
+  private readonly ofId = new Map<string, number[]>();
+  private readonly ofName = new Map<string, number[]>();
+  private readonly carriers = new Map<string, number[]>();
 }
 
-/** Return whose names these are: those known before, and those of one cell alone. */
-export function ownersOf(
-  cells: readonly CellText[],
-  before: ReadonlyMap<string, string>
-): ReadonlyMap<string, string> {
-  const owners = new Map<string, string>();
-  for (const [key, places] of carriers(cells)) {
-    const known = before.get(key);
-    const isThere = places.some(place => cells[place].id === known);
-    if (known !== undefined && isThere) {
-      owners.set(key, known);
-    } else if (places.length === 1) {
-      owners.set(key, cells[places[0]].id);
-    }
+function push(places: Map<string, number[]>, key: string, place: number): void {
+  const known = places.get(key);
+  if (known === undefined) {
+    places.set(key, [place]);
+  } else {
+    known.push(place);
   }
-  return owners;
-}
-
-/** Names of steps differ by more than their case. */
-function carriers(cells: readonly CellText[]): Map<string, number[]> {
-  const found = new Map<string, number[]>();
-  cells.forEach((cell, place) => {
-    const key = stepOf(cell)?.toLowerCase();
-    if (key !== undefined) {
-      found.set(key, [...(found.get(key) ?? []), place]);
-    }
-  });
-  return found;
 }
 
 /** Return where `%load_ext nbresume` stands; -1 if nowhere. */

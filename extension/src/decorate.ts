@@ -14,7 +14,7 @@ import type { Lines } from './lines';
 import { Unlocked } from './locks';
 import { Marks } from './marks';
 import type { IRunClient, RunModel } from './model';
-import type { RunView } from './runview';
+import type { Answer, RunView } from './runview';
 
 /** Decorates the open notebooks. */
 export class Decorator {
@@ -27,6 +27,12 @@ export class Decorator {
   ) {
     tracker.widgetAdded.connect((_, panel) => this.add(panel));
     tracker.forEach(panel => this.add(panel));
+    // what the model was about to learn of the one that was current
+    tracker.currentChanged.connect(() => {
+      for (const panel of this.marks.keys()) {
+        void this.ask(panel);
+      }
+    });
     model.stateChanged.connect(() => this.onModel());
     lines.changed.connect((_, context) => {
       for (const [panel, marks] of this.marks) {
@@ -82,12 +88,12 @@ export class Decorator {
     if (answer === null) {
       return;
     }
-    const view = answer.kind === 'run' ? answer.view : null;
     for (const [panel, marks] of this.marks) {
       if (panel.context.localPath === path) {
-        marks.setView(view);
+        show(marks, answer);
       }
     }
+    const view = answer.kind === 'run' ? answer.view : null;
     if (view !== null && versionOf(view) !== this.seen) {
       this.seen = versionOf(view);
       // another notebook may show the same run
@@ -106,8 +112,9 @@ export class Decorator {
       return;
     }
     const answer = await this.client.run(path);
-    if (path === panel.context.localPath) {
-      this.marks.get(panel)?.setView(answer.kind === 'run' ? answer.view : null);
+    const marks = this.marks.get(panel);
+    if (marks && path === panel.context.localPath) {
+      show(marks, answer);
     }
   }
 
@@ -121,6 +128,13 @@ export class Decorator {
   private readonly unlocked = new Unlocked();
   private _isInMetadata = false;
   private seen = '';
+}
+
+/** Show what the server says; a server that is away takes no lock off. */
+function show(marks: Marks, answer: Answer): void {
+  if (answer.kind !== 'unreachable') {
+    marks.setView(answer.kind === 'run' ? answer.view : null);
+  }
 }
 
 function versionOf({ runId, revision }: RunView): string {

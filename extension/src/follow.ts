@@ -136,9 +136,15 @@ export class Follower implements IDisposable {
   private hear(): void {
     if (this._panel !== null) {
       const live = this.lines.liveOf(this._panel);
+      const before = this.model.live.link;
       this.model.setLive(live);
       if (live.link === 'open') {
         this.model.setKernel({ status: this.status(), isEnabled: true });
+      } else if (live.link === 'absent' && before === 'lost') {
+        // it may have been unloaded
+        this._wasAsked = false;
+        this.model.setKernel({ status: this.status(), isEnabled: null });
+        void this.askKernel();
       }
     }
   }

@@ -57,7 +57,7 @@ export class Lines {
       const line = new Line(context, () => this.hasSteps(context));
       line.changed.connect((_, before) => {
         this._changed.emit(context);
-        if (before.running !== null && line.live.running === null) {
+        if (hasEnded(before, line.live)) {
           this._ended.emit(context);
         }
       });
@@ -80,4 +80,13 @@ export class Lines {
   private readonly _changed = new Signal<this, ISessionContext>(this);
   private readonly _ended = new Signal<this, ISessionContext>(this);
   private readonly lines = new Map<ISessionContext, Line>();
+}
+
+/** A step has ended, perhaps before the kernel was heard. */
+function hasEnded(before: Live, now: Live): boolean {
+  const isHeard = before.link !== 'open' && now.link === 'open';
+  return (
+    (before.running !== null && now.running === null) ||
+    (isHeard && [...now.held.values()].includes('ran'))
+  );
 }

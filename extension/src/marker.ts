@@ -6,8 +6,7 @@
  * their cells stand now is looked up in the open notebook.
  */
 
-import type { CellText } from './cells';
-import { findStep } from './cells';
+import type { CellIndex } from './cells';
 import type { RunView, StepView } from './runview';
 
 /** A mark above a cell. */
@@ -18,28 +17,26 @@ export interface Marker {
 }
 
 /** Return the mark that a notebook shows; null if there is nothing to go on with. */
-export function markerOf(cells: readonly CellText[], view: RunView): Marker | null {
+export function markerOf(index: CellIndex, view: RunView): Marker | null {
   const point = pointOf(view);
   if (view.revision < 0 || point === null || point.state === 'RUNNING') {
     return null;
   }
   const isStopped = point.plan === 'refused';
-  const place = isStopped
-    ? findStep(cells, point.cellId, point.name)
-    : firstOf(cells, view);
+  const place = isStopped ? index.find(point.cellId, point.name) : firstOf(index, view);
   return place < 0 ? null : { place, kind: isStopped ? 'stopped' : 'goes-on' };
 }
 
 /** Return the place of the first cell that *Resume* runs; -1 if there is none. */
-export function firstOf(cells: readonly CellText[], view: RunView): number {
+export function firstOf(index: CellIndex, view: RunView): number {
   const point = pointOf(view);
-  const end = point === null ? -1 : findStep(cells, point.cellId, point.name);
+  const end = point === null ? -1 : index.find(point.cellId, point.name);
   if (end < 0) {
     return -1;
   }
   const committed = view.steps
     .filter(step => step.place >= 0 && step.plan === 'replay')
-    .map(step => findStep(cells, step.cellId, step.name))
+    .map(step => index.find(step.cellId, step.name))
     .filter(place => place < end);
   return Math.max(-1, ...committed) + 1;
 }

@@ -13,15 +13,14 @@ import type { IDisposable } from '@lumino/disposable';
 import { Throttler } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 
-import type { CellText } from './cells';
-import { findCopies, findStep, ownersOf } from './cells';
+import type { CellIndex } from './cells';
 import type { Live } from './live';
 import type { Badge, Unlocked } from './locks';
 import { badgeOf, badgeOfCopy, commitOf } from './locks';
 import { markerOf } from './marker';
-import { textsOf } from './notebook';
+import { indexOf } from './notebook';
 import { isMarked, mark, setReadOnly, unmark } from './readonly';
-import type { RunView } from './runview';
+import type { RunView, StepView } from './runview';
 import type { Shown } from './strip';
 import { Strip } from './strip';
 
@@ -39,6 +38,7 @@ export interface Shared {
 
 /** What was done to a cell. */
 interface Decorated {
+  isAwaited: boolean;
   strip: Strip | null;
   /** What its strip shows. */
   key: string;
@@ -88,13 +88,13 @@ export class Marks implements IDisposable {
 
   /** Take the lock off the cell of a step; return whether it is there. */
   unlock(name: string): boolean {
-    const cells = textsOf(this.panel);
+    const index = indexOf(this.panel);
     const step = this._view?.steps.find(each => each.name === name);
-    const place = step ? findStep(cells, step.cellId, name) : -1;
+    const place = step ? this.placeOf(step, index) : -1;
     if (!step || place < 0) {
       return false;
     }
-    this.shared.unlocked.add(cells[place].id, commitOf(step));
+    this.shared.unlocked.add(index.cells[place].id, commitOf(step));
     this.decorate();
     this.shared.hasUnlocked();
     return true;
@@ -112,9 +112,9 @@ export class Marks implements IDisposable {
     if (panel.isDisposed || !panel.context.isReady) {
       return;
     }
-    const cells = textsOf(panel);
-    const badges = this.badges(cells);
-    const marker = this._view === null ? null : markerOf(cells, this._view);
+    const index = indexOf(panel);
+    const badges = this.badges(index);
+    const marker = this._view === null ? null : markerOf(index, this._view);
     panel.content.widgets.forEach((cell, place) => {
       const badge = badges.get(place) ?? null;
       const isMarked = marker?.place === place;
@@ -122,28 +122,32 @@ export class Marks implements IDisposable {
     });
   }
 
-  private badges(cells: readonly CellText[]): ReadonlyMap<number, Badge> {
+  private badges(index: CellIndex): ReadonlyMap<number, Badge> {
     const steps = this._view?.steps.filter(({ place }) => place >= 0) ?? [];
     const stored = steps.map(step => [step.name.toLowerCase(), step.cellId] as const);
-    this.owners = ownersOf(cells, new Map([...stored, ...this.owners]));
+    this.owners = index.owners(new Map([...stored, ...this.owners]));
     const badges = new Map<number, Badge>();
-    for (const [place, name] of findCopies(cells, this.owners)) {
+    for (const [place, name] of index.copies(this.owners)) {
       badges.set(place, badgeOfCopy(name));
     }
     const { live, unlocked } = this.shared;
     const { held, runId } = live();
     for (const step of steps) {
-      const owner = this.owners.get(step.name.toLowerCase()) ?? step.cellId;
-      const place = findStep(cells, owner, step.name);
+      const place = this.placeOf(step, index);
       const how = runId === this._view?.runId ? held.get(step.name) : undefined;
       if (place >= 0 && !badges.has(place)) {
-        const badge = badgeOf(step, how, unlocked, cells[place].id);
+        const badge = badgeOf(step, how, unlocked, index.cells[place].id);
         if (badge !== null) {
           badges.set(place, badge);
         }
       }
     }
     return badges;
+  }
+
+  /** Where a step's cell is; of cells with one name, the one that had it first. */
+  private placeOf({ name, cellId }: StepView, index: CellIndex): number {
+    return index.find(this.owners.get(name.toLowerCase()) ?? cellId, name);
   }
 
   private show(cell: Cell, { badge: wanted, marker }: Shown): void {
@@ -156,7 +160,10 @@ export class Marks implements IDisposable {
     }
     if (cell.isPlaceholder()) {
       // in a windowed notebook a cell has no parts before it is scrolled to
-      void cell.ready.then(() => this.update());
+      if (!known.isAwaited) {
+        known.isAwaited = true;
+        void cell.ready.then(() => this.update());
+      }
       return;
     }
     known.key = key;
@@ -203,7 +210,13 @@ export class Marks implements IDisposable {
     if (known !== undefined) {
       return known;
     }
-    const fresh = { strip: null, key: NOTHING, badge: null, marked: '' };
+    const fresh = {
+      isAwaited: false,
+      strip: null,
+      key: NOTHING,
+      badge: null,
+      marked: ''
+    };
     this.decorated.set(cell, fresh);
     return fresh;
   }

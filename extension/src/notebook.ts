@@ -12,7 +12,7 @@ import { NotebookActions } from '@jupyterlab/notebook';
 import type { ITranslator } from '@jupyterlab/translation';
 
 import type { CellText } from './cells';
-import { findLoad, findStep } from './cells';
+import { CellIndex, findLoad } from './cells';
 import { firstOf } from './marker';
 import type { RunView } from './runview';
 
@@ -27,7 +27,7 @@ export class NotebookHand {
 
   /** Select the cell of a step, bring it into view and give it the focus. */
   async goTo(panel: NotebookPanel, cellId: string, name: string): Promise<boolean> {
-    const place = findStep(textsOf(panel), cellId, name);
+    const place = indexOf(panel).find(cellId, name);
     if (place < 0) {
       return false;
     }
@@ -54,13 +54,13 @@ export class NotebookHand {
 
   /** Run the cells from where the run goes on; none if that is nowhere. */
   async runBelow(panel: NotebookPanel, view: RunView): Promise<boolean> {
-    const first = firstOf(textsOf(panel), view);
+    const first = firstOf(indexOf(panel), view);
     return first >= 0 && this.run(panel, first);
   }
 
   /** Run the cell of a step. */
   async runStep(panel: NotebookPanel, cellId: string, name: string): Promise<boolean> {
-    const place = findStep(textsOf(panel), cellId, name);
+    const place = indexOf(panel).find(cellId, name);
     return place >= 0 && this.run(panel, place, place + 1);
   }
 
@@ -79,6 +79,11 @@ export class NotebookHand {
 /** Return the cells of an open notebook as far as steps are concerned. */
 export function textsOf(panel: NotebookPanel): CellText[] {
   return panel.content.widgets.map(({ model }) => textOf(model));
+}
+
+/** Return the same, to look for steps in it. */
+export function indexOf(panel: NotebookPanel): CellIndex {
+  return new CellIndex(textsOf(panel));
 }
 
 /** Return a cell as far as steps are concerned. */

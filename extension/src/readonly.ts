@@ -43,6 +43,8 @@ export function mark({ sharedModel }: ICellModel): boolean {
 
 /** Take a lock with our mark out of a cell's metadata. */
 export function unmark({ sharedModel }: ICellModel): void {
-  sharedModel.deleteMetadata(EDITABLE);
+  if (sharedModel.getMetadata(EDITABLE) === false) {
+    sharedModel.deleteMetadata(EDITABLE);
+  }
   sharedModel.deleteMetadata(MARK);
 }

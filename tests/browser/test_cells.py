@@ -1,7 +1,9 @@
 """Cells in a real JupyterLab: badges, locks, the mark where the run goes on."""
 
 import json
+import re
 
+import pytest
 from playwright.sync_api import expect
 
 LOAD = "%load_ext nbresume"
@@ -147,6 +149,7 @@ def test_effects_are_always_locked(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_a_copy_is_flagged_and_not_locked(desk):
     """A pasted copy of a locked step is editable, and says that its name is taken."""
     at = desk("copies.ipynb", LOAD, FETCH, CLEAN)
@@ -180,6 +183,7 @@ def test_a_copy_is_flagged_and_not_locked(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_a_long_notebook(desk):
     """Cells that come and go with the scroll are told and locked all the same."""
     steps = [f"%%step s{n}\nv{n} = {n}" for n in range(100)]
@@ -233,6 +237,7 @@ def metadata(at, place):
     return {key: value for key, value in found.items() if key != "trusted"}
 
 
+@pytest.mark.long
 def test_locks_in_the_metadata_by_setting(desk):
     """By a setting locks are written down, marked as ours, and taken out again."""
     at = desk("metadata.ipynb", LOAD, FETCH, CLEAN)
@@ -285,6 +290,7 @@ def test_locks_in_the_metadata_by_setting(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_resume_begins_at_the_mark(desk):
     """Where cells stand counts as they are open: moved, with text and plain cells."""
     other, count = "other = 3", "%%step count\nn = other * len(rows)"
@@ -319,6 +325,7 @@ def test_resume_begins_at_the_mark(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_run_again_asks_for_the_reason(desk):
     """A step that acts on the outside runs again only with a reason, kept on record."""
     at = desk("rerun.ipynb", LOAD, FETCH, CLEAN, MAIL)
@@ -335,4 +342,40 @@ def test_run_again_asks_for_the_reason(desk):
     assert {s["name"]: s["attempts"] for s in at.stored()["steps"]}["mail"] == 2
     assert "the list was wrong" in [event["why"] for event in at.history()]
     expect(badge(at, 3)).to_contain_text("ran, locked")
+    expect_silence(at)
+
+
+def test_nothing_is_covered(desk):
+    """Badges and mark have a place of their own, also in a narrow or dark window."""
+    stop = "%%step mail --effects\nimport time\nprint('mailing')\ntime.sleep(120)"
+    at = desk("covered.ipynb", "# Sales", LOAD, FETCH, CLEAN, PLAIN, stop, REPORT)
+    for place in (1, 2, 3, 4):
+        at.run(place)
+    at.start(5)
+    expect(at.output(5)).to_contain_text("mailing")
+    at.kill_kernel()
+    at.expect_states(mail="AMBIGUOUS")
+    expect(at.cell(5).locator(".jp-nbresume-marker")).to_have_text("Stopped here")
+    # clicks on the mark and beside the badge reach the cell
+    at.cell(5).locator(".jp-nbresume-marker").click(force=True)
+    expect(at.cell(5)).to_have_class(re.compile("jp-mod-active"))
+    beside = at.cell(3).locator(".jp-nbresume-badgeLine")
+    beside.click(position={"x": 400, "y": 5}, force=True)
+    expect(at.cell(3)).to_have_class(re.compile("jp-mod-active"))
+    # the badge itself tells its sentence, and the prompt is free
+    at.select(2)
+    expect(at.cell(2)).to_have_class(re.compile("jp-mod-active"))
+
+    for look, width in (("light", 1000), ("dark", 1000), ("dark-narrow", 620)):
+        at.page.set_viewport_size({"width": width, "height": 700})
+        if look == "dark":
+            at.dark()
+        for place in (2, 3, 5):
+            above = at.cell(place).locator(".jp-nbresume-strip").bounding_box()
+            text = at.cell(place).locator(".jp-InputArea").bounding_box()
+            assert above["y"] + above["height"] <= text["y"] + 1
+            assert above["height"] < 60
+        at.shoot(f"cells-{look}")
+    at.page.set_viewport_size({"width": 1000, "height": 600})
+    at.light()
     expect_silence(at)

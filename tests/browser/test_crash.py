@@ -54,7 +54,7 @@ def dies(lab, doomed):
         kernels = lab.kernels()
         lab.kill()
         # a kernel whose server is gone ends by itself
-        gone, left = psutil.wait_procs(kernels, 60)
+        _, left = psutil.wait_procs(kernels, 60)
         assert left == []
         lab.start()
 

@@ -47,6 +47,7 @@ def dialog(at, step):
     return found
 
 
+@pytest.mark.long
 def test_it_chooses_nothing_and_says_what_lacks(doubt):
     """Nothing is preselected; without a way out and a reason nothing is recorded."""
     at = doubt("mail.ipynb", MAIL, "mail")
@@ -101,6 +102,7 @@ def test_retry_moves_the_resume_point(doubt):
     expect(at.page.locator("body")).not_to_be_focused()
 
 
+@pytest.mark.long
 def test_evidence_commits_the_step_with_values(doubt):
     """With evidence the step counts as committed; a refused value keeps the form."""
     at = doubt("evidence.ipynb", MAIL, "mail")
@@ -135,6 +137,7 @@ def test_evidence_commits_the_step_with_values(doubt):
     expect(at.output(3)).to_contain_text("reported 17")
 
 
+@pytest.mark.long
 def test_an_open_effect_is_settled_with_its_result(doubt):
     """Evidence about one effect is recorded with the result, and is replayed."""
     at = doubt("effect.ipynb", CHARGE, "charge")
@@ -154,6 +157,7 @@ def test_an_open_effect_is_settled_with_its_result(doubt):
     assert charge["effect_count"] == 1
 
 
+@pytest.mark.long
 def test_keyboard_only_from_the_row_to_the_decision(doubt):
     """Tab, Space and Enter are enough, and the focus is never lost."""
     at = doubt("keys.ipynb", MAIL, "mail")
@@ -188,6 +192,7 @@ def test_keyboard_only_from_the_row_to_the_decision(doubt):
     assert [line for line in at.page.said if line.startswith("pageerror")] == []
 
 
+@pytest.mark.long
 def test_it_is_reached_by_command_and_by_menu(doubt):
     """The menu of the row and the keys of the notebook lead to the same dialog."""
     at = doubt("ways.ipynb", MAIL, "mail")

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from desk import LOAD, Desk, noted
 from playwright.sync_api import expect
 from serving import environment
@@ -63,6 +64,7 @@ def test_a_renamed_notebook_goes_on(desk):
     assert at.stored()["resume_from"] == ""
 
 
+@pytest.mark.long
 def test_a_copy_is_a_run_of_its_own(desk):
     """A copied notebook begins anew, says so, and leaves the first one alone."""
     at = desk("sales.ipynb", LOAD, FETCH, REPORT)
@@ -114,6 +116,7 @@ def test_a_store_that_cannot_be_read_is_told(desk):
     at.expect_states(fetch="COMMITTED", report="COMMITTED")
 
 
+@pytest.mark.long
 def test_a_deleted_notebook_is_told(desk):
     """Its file is gone: the sidebar says so; saved again, its run is there again."""
     at = desk("sales.ipynb", LOAD, FETCH, REPORT)

@@ -1,6 +1,7 @@
 """What the kernel tells while it runs, and what becomes of that when it ends."""
 
-from desk import CURRENT, LOAD
+import pytest
+from desk import CURRENT, LOAD, Desk, write_notebook
 from playwright.sync_api import expect
 from test_cells import badge, expect_silence, marker, unlock
 
@@ -27,9 +28,11 @@ def press(at, name):
     expect(dialog).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_page_that_comes_later(desk):
     """A page that is loaded anew learns what the kernel ran, also while it is busy."""
-    at = desk("reload.ipynb", LOAD, FETCH, SLOW, REPORT)
+    unload = "%unload_ext nbresume"
+    at = desk("reload.ipynb", LOAD, FETCH, SLOW, REPORT, unload)
     at.run(0)
     at.run(1)
     expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
@@ -46,9 +49,16 @@ def test_a_page_that_comes_later(desk):
     at.expect_states(train="COMMITTED")
     expect(badge(at, 2)).to_have_attribute("data-badge", "ran")
     expect(at.cell(3).locator(".jp-nbresume-marker")).to_be_visible()
+
+    # unloaded is told from lost; what the kernel ran it ran
+    at.run(4)
+    expect(at.sidebar.get_by_role("button", name="Enable here")).to_be_visible()
+    expect(at.sidebar.locator("[data-notice='live']")).to_have_count(0)
+    expect(badge(at, 2)).to_have_attribute("data-badge", "ran")
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_another_kernel(desk):
     """After a restart nothing of the former kernel is told of the new one."""
     at = desk("restart.ipynb", LOAD, FETCH, REPORT)
@@ -97,8 +107,61 @@ def test_a_lost_line(desk):
     expect_silence(at)
 
 
-def test_two_views_and_another_notebook(desk):
-    """Views of one notebook, and one beside it, are told alike; a name may change."""
+def test_a_notebook_beside_another(desk):
+    """A notebook that is seen beside the current one is told what its kernel does."""
+    at = desk("left.ipynb", LOAD, FETCH, SLOW.replace('"go"', '"left"'), REPORT)
+    at.run(0)
+    at.run(1)
+    at.start(2)
+    expect(at.output(2)).to_contain_text("started")
+    write_notebook(at.lab.root / "right.ipynb", LOAD, "%%step other\nx = 1")
+    at.page.evaluate(
+        "() => void window.jupyterapp.commands.execute('docmanager:open',"
+        " {path: 'right.ipynb', options: {mode: 'split-right'}})"
+    )
+    expect(at.sidebar.get_by_role("heading", name="right.ipynb")).to_be_visible()
+    left = at.page.locator(".jp-NotebookPanel:visible").first
+    expect(left.locator("[data-badge='ran']")).to_have_count(1)
+    expect(left.locator(".jp-nbresume-marker")).to_have_count(0)
+
+    (at.lab.root / "left").touch()
+    expect(left.locator("[data-badge='ran']")).to_have_count(2)
+    expect(left.locator(".jp-nbresume-marker")).to_have_text("Goes on here")
+    # the other one has a run and cells of its own
+    right = at.page.locator(".jp-NotebookPanel:visible").last
+    expect(right.locator(".jp-nbresume-badge")).to_have_count(0)
+    states = {step["name"]: step["state"] for step in at.stored()["steps"]}
+    assert states == {"fetch": "COMMITTED", "train": "COMMITTED", "report": "NEW"}
+    expect_silence(at)
+
+
+def test_two_windows(desk):
+    """Two windows on one kernel are told alike; what is unlocked is of one window."""
+    at = desk("windows.ipynb", LOAD, FETCH, "%%step mail --effects\nn = len(rows)")
+    for place in range(3):
+        at.run(place)
+    at.save()
+    other = Desk(at.page.context.new_page(), at.lab, at.name)
+    other.page.said = []
+    other.page.on("pageerror", lambda e: other.page.said.append(f"pageerror: {e}"))
+    try:
+        other.open()
+        expect(badge(other, 1)).to_have_attribute("data-badge", "ran")
+        expect(badge(other, 2)).to_contain_text("ran, locked")
+        unlock(other, 2).click()
+        expect(badge(other, 2)).to_have_attribute("data-badge", "unlocked")
+        expect(badge(at, 2)).to_contain_text("ran, locked")
+        other.run(1)
+        expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+        assert at.stored()["steps"][0]["attempts"] == 1
+        expect_silence(other)
+    finally:
+        other.page.close()
+    expect_silence(at)
+
+
+def test_two_views(desk):
+    """Views of one notebook are told alike, and its name may change."""
     at = desk("views.ipynb", LOAD, FETCH, REPORT)
     at.run(0)
     at.run(1)
@@ -130,6 +193,7 @@ def test_two_views_and_another_notebook(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_a_notebook_not_yet_saved(desk):
     """A new notebook has no badges until a step of it is committed."""
     at = desk("old.ipynb", LOAD, FETCH)

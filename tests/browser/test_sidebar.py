@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 LOAD = "%load_ext nbresume"
@@ -84,6 +85,7 @@ def test_killed_kernel_goes_on_by_one_button(desk):
     }
 
 
+@pytest.mark.long
 def test_doubt_is_told_with_its_remedy(desk):
     """A step with effects that was cut off is in doubt, and stops the run."""
     at = desk("mail.ipynb", LOAD, FETCH, MAIL, REPORT)
@@ -111,6 +113,7 @@ def test_doubt_is_told_with_its_remedy(desk):
     at.shoot("in-doubt-dark")
 
 
+@pytest.mark.long
 def test_a_step_is_reached_by_keyboard(desk):
     """A step's button leads to its cell, and the cell has the focus then."""
     texts = (f"# Text {n}\n\n" + "line\n\n" * 30 for n in range(6))
@@ -131,6 +134,7 @@ def test_a_step_is_reached_by_keyboard(desk):
     assert [line for line in at.page.said if line.startswith("pageerror")] == []
 
 
+@pytest.mark.long
 def test_an_edit_is_foreseen_when_it_is_saved(desk):
     """Code that was changed makes its step stale, once the file has it."""
     at = desk("edit.ipynb", LOAD, FETCH, CLEAN)
@@ -153,6 +157,7 @@ def test_an_edit_is_foreseen_when_it_is_saved(desk):
     at.shoot("stale")
 
 
+@pytest.mark.long
 def test_it_follows_the_current_notebook(desk):
     """Each notebook has its own run, also where the steps are the same."""
     at = desk("first.ipynb", LOAD, FETCH)

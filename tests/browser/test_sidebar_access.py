@@ -50,6 +50,7 @@ def test_axe_finds_no_serious_fault(desk, theme):
     assert faults(at.page, ".jp-nbresume-doubt") == []
 
 
+@pytest.mark.long
 def test_axe_would_notice(desk):
     """A planted fault: a button with no name is found, so the others would be."""
     at = desk("planted.ipynb", LOAD)

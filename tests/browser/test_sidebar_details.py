@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from desk import LOAD
 from playwright.sync_api import expect
 
@@ -68,6 +69,7 @@ def test_what_a_step_stored_is_inspected(desk):
     assert at.stored()["revision"] == revision
 
 
+@pytest.mark.long
 def test_reasons_and_the_plan_are_tables(desk):
     """Why a step would run, and what running all would do, as the commands say."""
     at = desk("plan.ipynb", LOAD, FETCH, CLEAN)
@@ -99,6 +101,7 @@ def test_reasons_and_the_plan_are_tables(desk):
     assert {s["name"]: s["plan"] for s in at.stored()["steps"]}["fetch"] == "replay"
 
 
+@pytest.mark.long
 def test_a_running_step_shows_how_long(desk):
     """The time since it began goes on while the kernel is busy, and says why not."""
     at = desk("running.ipynb", LOAD, FETCH, SLOW)

@@ -32,7 +32,12 @@ def notebook7(tmp_path_factory, window):
     lab.start()
     page = window.new_page()
     faults = []
-    page.on("pageerror", lambda fault: faults.append(fault))
+
+    # a method of a list itself cannot be a listener
+    def keep(fault):
+        faults.append(fault)
+
+    page.on("pageerror", keep)
 
     def opened(name, *sources):
         write_notebook(lab.root / name, *sources)

@@ -55,31 +55,39 @@ OPENED = """() => {
   };
   look();
 }"""
+# the notebook's own cells are still drawn while the page is idle
+QUIET = """async () => {
+  let isQuiet = false;
+  const watch = new PerformanceObserver(() => { isQuiet = false; });
+  watch.observe({ entryTypes: ['longtask'] });
+  for (let round = 0; round < 20 && !isQuiet; round++) {
+    isQuiet = true;
+    await new Promise(resolve => setTimeout(resolve, 2000));
+  }
+  watch.disconnect();
+}"""
 SCROLL = """async () => {
   const scroller = document.querySelector('.jp-nbresume-scroll');
+  const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
   const tasks = [];
   const watch = new PerformanceObserver(list => {
     tasks.push(...list.getEntries().map(({ duration }) => duration));
   });
-  watch.observe({ entryTypes: ['longtask'] });
   scroller.scrollTop = 0;
-  // the notebook's own cells are still drawn when the page is idle
-  for (let known = -1, round = 0; known !== tasks.length && round < 5; round++) {
-    known = tasks.length;
-    await new Promise(resolve => setTimeout(resolve, 2000));
-  }
-  tasks.length = 0;
+  await frame();
+  watch.observe({ entryTypes: ['longtask'] });
   let rows = 0;
-  const frame = () => new Promise(resolve => requestAnimationFrame(resolve));
+  let frames = 0;
   while (scroller.scrollTop + scroller.clientHeight < scroller.scrollHeight - 1) {
     scroller.scrollTop += 120; // a notch of a wheel
     await frame();
     const found = document.querySelectorAll('.jp-nbresume li[data-step]');
     rows = Math.max(rows, found.length);
+    frames += 1;
   }
-  await new Promise(resolve => setTimeout(resolve, 200));
+  await frame();
   watch.disconnect();
-  return { tasks, rows };
+  return { tasks, rows, frames };
 }"""
 
 
@@ -112,6 +120,41 @@ def thousand(lab, page):
     lab.clear()
 
 
+def worked_s(session):
+    """Return for how long the page's main thread has worked."""
+    told = session.send("Performance.getMetrics")["metrics"]
+    return next(m["value"] for m in told if m["name"] == "TaskDuration")
+
+
+def times_shown(at):
+    """Return how long each panel takes to show its content when it is asked to."""
+    again = {"contents": [], "steps": []}
+    for _ in range(TIMES):
+        for name, command, content in (
+            ("contents", "toc:show-panel", ".jp-TableOfContents-tree .jp-tocItem"),
+            ("steps", "nbresume:show", ".jp-nbresume [data-step]"),
+        ):
+            if at.page.locator(content).first.is_visible():
+                at.tab("Table of" if name == "contents" else "Steps of the").click()
+            expect(at.page.locator(content).first).to_be_hidden()
+            again[name].append(at.page.evaluate(SHOWN, [command, content]))
+    return again
+
+
+def times_opened(at):
+    """Return when each panel shows its content after the page was asked for."""
+    opened = {"contents": [], "steps": []}
+    at.page.add_init_script(f"({OPENED})()")
+    for _ in range(TIMES):
+        # both panels stay open over a reload
+        at.page.wait_for_timeout(1500)
+        at.page.goto(f"{at.lab.url}/lab/tree/{at.name}?token={at.lab.token}")
+        at.page.wait_for_function("() => Object.keys(window.opened).length === 2")
+        for name, at_ms in at.page.evaluate("window.opened").items():
+            opened[name].append(at_ms)
+    return opened
+
+
 @pytest.mark.long
 def test_a_thousand_steps(thousand, capsys):
     """Few rows are in the page, scrolling holds nothing up, and it shows at once."""
@@ -127,7 +170,13 @@ def test_a_thousand_steps(thousand, capsys):
     expect(here).to_have_attribute("aria-setsize", str(STEPS))
     at.shoot("thousand")
 
+    # also in time of the processor, which other programs do not lengthen
+    at.page.evaluate(QUIET)
+    asked = at.page.context.new_cdp_session(at.page)
+    asked.send("Performance.enable", {"timeDomain": "threadTicks"})
+    before = worked_s(asked)
     scrolled = at.page.evaluate(SCROLL)
+    each_ms = 1000 * (worked_s(asked) - before) / scrolled["frames"]
     # by keyboard from one end to the other, through rows that were not there
     at.page.evaluate("document.querySelector('.jp-nbresume-scroll').scrollTop = 0")
     at.step("step0").get_by_role("button", name="step0").focus()
@@ -140,27 +189,7 @@ def test_a_thousand_steps(thousand, capsys):
     at.page.keyboard.press("Home")
     expect(at.step("step0").get_by_role("button").first).to_be_focused()
 
-    again = {"contents": [], "steps": []}
-    for _ in range(TIMES):
-        for name, command, content in (
-            ("contents", "toc:show-panel", ".jp-TableOfContents-tree .jp-tocItem"),
-            ("steps", "nbresume:show", ".jp-nbresume [data-step]"),
-        ):
-            if at.page.locator(content).first.is_visible():
-                at.tab("Table of" if name == "contents" else "Steps of the").click()
-            expect(at.page.locator(content).first).to_be_hidden()
-            again[name].append(at.page.evaluate(SHOWN, [command, content]))
-
-    opened = {"contents": [], "steps": []}
-    at.page.add_init_script(f"({OPENED})()")
-    for _ in range(TIMES):
-        # both panels stay open over a reload
-        at.page.wait_for_timeout(1500)
-        at.page.goto(f"{at.lab.url}/lab/tree/{at.name}?token={at.lab.token}")
-        at.page.wait_for_function("() => Object.keys(window.opened).length === 2")
-        for name, at_ms in at.page.evaluate("window.opened").items():
-            opened[name].append(at_ms)
-
+    again, opened = times_shown(at), times_opened(at)
     shown = {name: statistics.median(times) for name, times in again.items()}
     first = {name: statistics.median(times) for name, times in opened.items()}
     with capsys.disabled():
@@ -170,6 +199,10 @@ def test_a_thousand_steps(thousand, capsys):
             print(f"  {what}: contents {found['contents']:.0f}, steps", end=" ")
             print(f"{found['steps']:.0f}, ratio {ratio:.2f} (at most {AT_MOST})")
         print(f"  scroll: {scrolled['rows']} rows at most (below {ROWS}), ", end="")
+        print(
+            f"{scrolled['frames']} frames of {each_ms:.1f} ms of the processor, ",
+            end="",
+        )
         print(f"long tasks {[round(ms) for ms in scrolled['tasks']]} (none)")
 
     assert scrolled["rows"] < ROWS

@@ -1,6 +1,6 @@
 /** Which cell is what. */
 
-import { codeOf, findCopies, findLoad, findStep, ownersOf, stepOf } from '../cells';
+import { CellIndex, codeOf, findLoad, stepOf } from '../cells';
 
 const code = (id: string, source: string) => ({ id, isCode: true, source });
 const text = (id: string, source: string) => ({ id, isCode: false, source });
@@ -32,14 +32,14 @@ describe('stepOf', () => {
   });
 });
 
-describe('findStep', () => {
+describe('find', () => {
   it('goes by the id, whatever the cell says', () => {
-    expect(findStep(CELLS, 'c', 'fetch')).toBe(4);
+    expect(new CellIndex(CELLS).find('c', 'fetch')).toBe(4);
   });
 
   it('goes by the name where the id is not known', () => {
-    expect(findStep(CELLS, 'step:mail', 'mail')).toBe(3);
-    expect(findStep(CELLS, '', 'gone')).toBe(-1);
+    expect(new CellIndex(CELLS).find('step:mail', 'mail')).toBe(3);
+    expect(new CellIndex(CELLS).find('', 'gone')).toBe(-1);
   });
 });
 
@@ -47,38 +47,40 @@ describe('cells of one id', () => {
   const TWINS = [code('c', '%%step one'), code('c', '%%step two'), code('c', 'x')];
 
   it('are told apart by their names', () => {
-    expect(['one', 'two', 'gone'].map(name => findStep(TWINS, 'c', name))).toEqual([
-      0, 1, 0
-    ]);
+    expect(
+      ['one', 'two', 'gone'].map(name => new CellIndex(TWINS).find('c', name))
+    ).toEqual([0, 1, 0]);
   });
 });
 
-describe('findCopies', () => {
+describe('copies and owners', () => {
   const ORIGINAL = code('a', '%%step fetch\nx = 1');
   const COPY = code('b', '%%step Fetch\nx = 2');
   const OTHER = code('c', '%%step clean');
 
   it('leaves the name to the cell that had it, wherever the copy stands', () => {
-    const owners = ownersOf([ORIGINAL, OTHER], new Map());
+    const owners = new CellIndex([ORIGINAL, OTHER]).owners(new Map());
 
-    expect([...findCopies([COPY, ORIGINAL, OTHER], owners)]).toEqual([[0, 'Fetch']]);
-    expect([...findCopies([ORIGINAL, COPY, COPY], owners)]).toEqual([
+    expect([...new CellIndex([COPY, ORIGINAL, OTHER]).copies(owners)]).toEqual([
+      [0, 'Fetch']
+    ]);
+    expect([...new CellIndex([ORIGINAL, COPY, COPY]).copies(owners)]).toEqual([
       [1, 'Fetch'],
       [2, 'Fetch']
     ]);
   });
 
   it('keeps that in mind while there are two, and forgets a cell that is gone', () => {
-    const owners = ownersOf([ORIGINAL], new Map());
+    const owners = new CellIndex([ORIGINAL]).owners(new Map());
 
-    expect(ownersOf([COPY, ORIGINAL], owners).get('fetch')).toBe('a');
-    expect(ownersOf([COPY], owners).get('fetch')).toBe('b');
+    expect(new CellIndex([COPY, ORIGINAL]).owners(owners).get('fetch')).toBe('a');
+    expect(new CellIndex([COPY]).owners(owners).get('fetch')).toBe('b');
   });
 
   it('takes the first for the owner where nothing is known', () => {
-    const owners = ownersOf([COPY, ORIGINAL], new Map());
+    const owners = new CellIndex([COPY, ORIGINAL]).owners(new Map());
 
-    expect([...findCopies([COPY, ORIGINAL], owners)]).toEqual([[1, 'fetch']]);
+    expect([...new CellIndex([COPY, ORIGINAL]).copies(owners)]).toEqual([[1, 'fetch']]);
   });
 });
 

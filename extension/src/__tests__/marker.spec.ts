@@ -3,7 +3,9 @@
 import { readFileSync } from 'fs';
 import { join } from 'path';
 
-import { firstOf, markerOf } from '../marker';
+import type { CellText } from '../cells';
+import { CellIndex } from '../cells';
+import * as marker from '../marker';
 import type { RunView, StepView } from '../runview';
 import { parseRunView } from '../runview';
 
@@ -15,6 +17,11 @@ function golden(name: string): RunView {
   }
   return answer.view;
 }
+
+const firstOf = (cells: CellText[], view: RunView) =>
+  marker.firstOf(new CellIndex(cells), view);
+const markerOf = (cells: CellText[], view: RunView) =>
+  marker.markerOf(new CellIndex(cells), view);
 
 const BASE = golden('committed');
 const NEW = golden('new').steps[0];
