@@ -60,9 +60,9 @@ class Camera:
         self.take(at, view, name, at.sidebar)
 
     def cells(self, at, name):
-        """Picture the notebook."""
+        """Picture the notebook, down to the step that was killed."""
         at.page.mouse.move(300, 845)
-        self.take(at, "cells", name, at.panel.locator(".jp-Notebook"))
+        self.take(at, "cells", name, at.panel.locator(".jp-Notebook"), upto=at.cell(3))
 
 
 LOWEST = """node => Math.max(...[...node.querySelectorAll('*')]
