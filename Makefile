@@ -58,11 +58,10 @@ demo: .make/venv
 # a missing browser is told before anything is set up
 test: chromium test-extension test-browser test-python
 
-# real kernels of the newest Python: the position scenarios here, more in `long`
+# on the newest Python what depends on the language; the rest of it in `long`
 test-python: setup
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m "not long"
-	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long and not kernel"
-	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) tests/kernel/position
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long and not kernel" tests/unit
 
 check: .make/venv
 	$(BIN)/ruff format --check .
@@ -74,7 +73,7 @@ check: .make/venv
 long: chromium setup .make/browser
 	$(BROWSE) -m long
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
-	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "kernel and not long" --ignore tests/crash --ignore tests/corpus
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" --ignore tests/unit --ignore tests/crash --ignore tests/corpus
 	$(BIN)/python notebooks/demo/soak.py 6 --seed 20261129 --sample 0.05
 	$(BIN)/python tests/crash/long_soak.py --minutes 3 --seed 20261129
 

@@ -78,6 +78,7 @@ def test_a_case_passes(path):
     assert problems_of(path) == []
 
 
+@pytest.mark.long  # tests/kernel/position plays such scenarios in one kernel
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_a_scenario_passes(path):
     """Each rule of positions is there because such a case went silently wrong."""
