@@ -180,9 +180,10 @@ class SavedNotebook:
             for place, noted in enumerate(self._noted)
             if noted.cell_id == cell.cell_id or noted.step == cell.step
         ]
+        self._read()
         if former:
             self._noted[former[0]] = cell
-        else:
+        elif cell.cell_id not in self._were_saved:
             self._noted.append(cell)
 
     def cells(self) -> list[Cell] | None:
@@ -191,8 +192,8 @@ class SavedNotebook:
         Steps that have begun in this kernel and that the file has never had follow.
         """
         saved = self._read()
-        if saved is None:
-            return None
+        if saved is None or not self._noted:
+            return saved
         steps = {cell.step for cell in saved if cell.step}
         return saved + [
             cell
