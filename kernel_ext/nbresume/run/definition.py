@@ -5,6 +5,8 @@ steps are the plan's business; here it is which steps there are, in which order,
 under which name the workflow goes. A pure function of the folded state and the order.
 """
 
+from pathlib import PurePath
+
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
 from nbresume.model.folded import RunState
@@ -40,8 +42,10 @@ def differences(state: RunState, order: Order, world: World) -> list[str]:
     if claim is None or claim.writer.nonce == world.liveness.me().nonce:
         return []
     told = []
-    other = claim.notebook if claim.notebook != world.notebook.path else ""
-    if other and world.notebook.exists(other):
+    other, path = claim.notebook, world.notebook.path
+    # a copied folder has a store of its own, and only the name of the run in common
+    is_beside = PurePath(other).parent == PurePath(path).parent
+    if other and other != path and is_beside and world.notebook.exists(other):
         told.append(
             f"two notebooks are on this run, the other one is {other}; give one of "
             "them a run of its own: set NBRESUME_RUN to another name for it"
