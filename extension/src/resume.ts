@@ -12,6 +12,9 @@ import { type } from './kernel';
 import type { RunModel } from './model';
 import type { NotebookHand } from './notebook';
 
+const PATIENCE_MS = 2000;
+const LOOK_MS = 50;
+
 /** What it works with. */
 export interface Parts {
   readonly follower: Follower;
@@ -23,10 +26,12 @@ export interface Parts {
 export async function resume(parts: Parts): Promise<void> {
   const { follower, hand, model } = parts;
   const { panel } = follower;
+  await whenFree(model);
   if (panel === null || !model.canResume) {
     return;
   }
-  const { canResume } = await saved(panel, parts);
+  await saved(panel, parts);
+  const { canResume } = await whenFree(model);
   if (canResume && (await bind(panel, parts)) && model.answer?.kind === 'run') {
     await hand.runBelow(panel, model.answer.view);
   }
@@ -37,6 +42,7 @@ export async function resume(parts: Parts): Promise<void> {
 export async function restore(parts: Parts): Promise<void> {
   const { follower, model } = parts;
   const { panel } = follower;
+  await whenFree(model);
   if (panel === null || !model.hasCommitted || model.kernel.status !== 'idle') {
     return;
   }
@@ -53,14 +59,23 @@ export async function load(
   return model.kernel.isEnabled === true || (await hand.enable(panel));
 }
 
-/** Save what was edited; return the model as it is then. */
-async function saved(
-  panel: NotebookPanel,
-  { follower, model }: Parts
-): Promise<RunModel> {
+/** Save what was edited. */
+async function saved(panel: NotebookPanel, { follower }: Parts): Promise<void> {
   if (follower.isEdited && !panel.context.model.readOnly) {
     await panel.context.save();
     await follower.refresh();
+  }
+}
+
+/**
+ * Wait for a kernel that is busy for a moment; return the model as it is then.
+ *
+ * A question of ours makes it so, also between a look at the button and the click.
+ */
+async function whenFree(model: RunModel): Promise<RunModel> {
+  for (let left = PATIENCE_MS; left > 0 && model.kernel.status === 'busy';) {
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS));
+    left -= LOOK_MS;
   }
   return model;
 }
