@@ -98,17 +98,18 @@ def test_running_is_told_before_the_body_runs_and_while_the_kernel_is_busy(folde
         page = Page(kernel)
         assert page.session()["version"] == __version__
         request = kernel.send(
-            "%%step a\nprint('in a')\nimport time; time.sleep(2)", "c1"
+            "%%step a\nprint('in a', flush=True)\nimport os, time\n"
+            "while not os.path.exists('go'):\n    time.sleep(0.05)",
+            "c1",
         )
-        began = time.monotonic()
+        # the body ends only when both have come
         page.until(lambda m: (page.event(m) or {}).get("phase") == "running")
-        took = time.monotonic() - began
         printed = page.until(lambda m: m["msg_type"] == "stream")
         assert printed[-1]["content"]["text"].startswith("in a")
+        (folder / "go").touch()
         read = page.until(lambda m: (page.event(m) or {}).get("phase") == "committed")
         page.until(lambda m: m["content"].get("execution_state") == "idle")
 
-    assert took < 1.5
     event = page.event(read[-1])
     assert (event["step"], event["cell_id"]) == ("a", "c1")
     assert read[-1]["parent_header"]["msg_id"] == request
@@ -133,8 +134,8 @@ def test_ran_and_restored_are_told_apart(folder):
         restored = page.cell(kernel, step, "c1")
         held = Page(kernel).session()
 
-    assert first[0] == ("a", "running")
-    assert first[-1] == ("a", "committed")
+    # what the body printed may be told later than its commit
+    assert [t for t in first if t[0] == "a"] == [("a", "running"), ("a", "committed")]
     # a replay in the kernel that ran it changes nothing in how it holds the values
     assert ("a", "committed") in again
     assert ("a", "restored") not in again
