@@ -85,7 +85,7 @@ function Shape({ state }: { readonly state: State }): JSX.Element {
       viewBox="0 0 16 16"
       aria-hidden="true"
     >
-      <path className="jp-icon3" fillRule="evenodd" d={SHAPES[state]} />
+      <path className="jp-icon3" fill="#616161" fillRule="evenodd" d={SHAPES[state]} />
     </svg>
   );
 }

@@ -57,6 +57,13 @@ CONTRASTS = """root => {
       found[text] = (high + 0.05) / (low + 0.05);
     }
   }
+  // an icon whose color says nothing of its own takes that of the theme
+  for (const icon of root.querySelectorAll('[data-tone="plain"] path')) {
+    const pair = [channels(getComputedStyle(icon).fill), behind(icon.parentElement)];
+    const [low, high] = pair.map(luminance).sort((a, b) => a - b);
+    const { step } = icon.closest('[data-step]').dataset;
+    found[`icon of ${step}`] = (high + 0.05) / (low + 0.05);
+  }
   return found;
 }"""
 
@@ -181,6 +188,10 @@ class Desk:
     def save(self):
         """Save the notebook."""
         self.menu("File", "Save Notebook")
+        self.wait_saved()
+
+    def wait_saved(self):
+        """Wait until the notebook is saved, by whoever saves it."""
         self.page.wait_for_function(f"() => !{CURRENT}.context.model.dirty")
 
     def dark(self):

@@ -53,7 +53,8 @@ def test_a_renamed_notebook_goes_on(desk):
     at.expect_states(fetch="COMMITTED", report="COMMITTED")
     at.edit(2, "Control+End", "; x = 1")
     at.run(2)
-    at.save()
+    # the page saves what has run by itself
+    at.wait_saved()
     at.expect_states(fetch="COMMITTED", report="COMMITTED")
 
     at.menu("Kernel", "Restart Kernel and Run All Cells")
