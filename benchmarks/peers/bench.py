@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peers.catalog import ADAPTERS, WORKLOADS
+from peers.outcome import Run
 from peers.report import Results
-from peers.runs import Bench, Run, play
+from peers.runs import Bench, play
 from peers.workloads import Workload
 
 HERE = Path(__file__).parent

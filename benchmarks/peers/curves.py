@@ -18,7 +18,8 @@ from peers.__main__ import PROJECT
 from peers.catalog import ADAPTERS
 from peers.environments import prepare
 from peers.measured import LATE
-from peers.runs import Bench, Run, play
+from peers.outcome import Run
+from peers.runs import Bench, play
 from peers.workloads import Cell, Workload, tiny
 
 MB = 1_000_000

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from peers.runs import Run
+from peers.outcome import Run
 
 EARLY = slice(4, 15)
 LATE = slice(-10, None)

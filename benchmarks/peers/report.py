@@ -10,10 +10,14 @@ from statistics import median
 from typing import Any
 
 from peers.measured import Round, rounds_of, why_failed
-from peers.runs import Run
+from peers.outcome import Run
 from peers.targets import MISSED, TARGETS, UNKNOWN, Verdict, judge
 
 MB = 1e6
+SMALL = (
+    "The targets are about the full sizes. At a smaller scale what a step costs at any "
+    "size weighs more, and a chunk may be larger than the data."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ def markdown(results: Results) -> str:
     lines = ["# nbresume beside its peers", ""]
     lines += [f"* {name}: {value}" for name, value in results.about.items()]
     lines += ["", "## Targets", "", *_targets(verdicts(results))]
+    if results.about.get("scale", 1) < 1:
+        lines += ["", SMALL]
     rounds = rounds_of(results.runs, results.limits)
     for workload, title in results.titles.items():
         lines += ["", f"## {workload}: {title}", ""]
@@ -126,8 +132,9 @@ def _table(results: Results, workload: str, rounds: Sequence[Round]) -> list[str
         ratios = [
             sum(run.seconds) / sum(reference[run.number].seconds)
             for run in runs
-            if run.seconds and run.number in reference
-            if reference[run.number].seconds
+            if run.number in reference
+            # the rest of a run that broke off is not compared
+            if 0 < len(run.seconds) == len(reference[run.number].seconds)
         ]
         cell = [median(run.seconds) * 1e3 for run in runs if run.seconds]
         rows.append(

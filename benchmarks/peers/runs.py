@@ -5,9 +5,10 @@ that raised, makes the run a failed one, with what it measured until then.
 """
 
 import json
+import re
 import shutil
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,41 +17,15 @@ from peers.adapters import Adapter
 from peers.bare import three_creates
 from peers.environments import Environment
 from peers.kernel import Answer, CellFailed, Kernel, tree_bytes
+from peers.outcome import Run
 from peers.replays import Marimo
 from peers.workloads import Cell, Workload
 
 INSIDE = Path(__file__).parent / "inside"
 NOTE = 160
+_COLORS = re.compile(r"\x1b\[[0-9;]*m")
 BARE_EVERY = 4
 """After so many tiny cells three bare files are made, in the same seconds."""
-
-
-@dataclass(slots=True)
-class Run:
-    """What one run measured; lists have a number for each cell."""
-
-    workload: str
-    adapter: str
-    number: int
-    """Of the round."""
-    groups: list[str] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    written: list[int] = field(default_factory=list)
-    calls: list[int] = field(default_factory=list)
-    found: dict[str, float] = field(default_factory=dict)
-    """All other numbers."""
-    probes: dict[str, bool] = field(default_factory=dict)
-    digest: str = ""
-    """Of the values before the kernel was killed."""
-    failed: str = ""
-    refused: str = ""
-    """Why the tool's own rules forbid the workload."""
-    notes: list[str] = field(default_factory=list)
-    """Errors that did not end the run."""
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as what JSON can hold."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +83,9 @@ class _Player:
         try:
             run.found["start"] = kernel.start_s
             run.found["setup"] = self.setup(kernel)
+            before = tree_bytes(adapter.folder)
             self.must(kernel, adapter.preamble())
             self.must(kernel, adapter.arm())
-            before = tree_bytes(adapter.folder)
             resident = kernel.process().resident
             if isinstance(adapter, Marimo):
                 self.whole(kernel)
@@ -246,6 +221,6 @@ class _Player:
     def note(self, cell: Cell, answer: Answer) -> None:
         """Remember what a cell complained about."""
         hooks = [line for line in answer.printed.splitlines() if "Error" in line]
-        said = answer.error or (hooks[-1] if hooks else "")
+        said = _COLORS.sub("", answer.error or (hooks[-1] if hooks else ""))
         if said:
             self.run.notes.append(f"{cell.name}: {said}"[:NOTE])

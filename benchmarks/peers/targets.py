@@ -81,8 +81,7 @@ def judge(target: Target, rounds: Sequence[Round]) -> Verdict:
             over = value_of(target.over, one.numbers)
             under = value_of(target.under, one.numbers)
         except Unmeasured as error:
-            name = str(error).split(".")[0]
-            because = f"{name}: {one.reasons.get(name, f'no number {error}')}"
+            because = _why(str(error), one)
             continue
         if under <= 0:
             because = f"{target.under} is lost in the noise"
@@ -94,6 +93,15 @@ def judge(target: Target, rounds: Sequence[Round]) -> Verdict:
     outcome = MET if middle <= target.bound else MISSED
     few = f"{len(ratios)} of {len(rounds)} rounds" if len(ratios) < len(rounds) else ""
     return Verdict(target, outcome, middle, (min(ratios), max(ratios)), few)
+
+
+def _why(term: str, one: Round) -> str:
+    """Return why a round has no number for a term."""
+    name = term.split(".", maxsplit=1)[0]
+    if name in one.reasons:
+        return f"{name}: {one.reasons[name]}"
+    known = any(number.startswith(f"{name}.") for number in one.numbers)
+    return f"no number {term}" if known else f"{name} did not run"
 
 
 def _ahead(what: str, workload: str, term: str, rivals: str) -> tuple[Target, ...]:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 from peers.measured import rounds_of
+from peers.outcome import Run
 from peers.report import Results, grid, markdown
-from peers.runs import Run
 
 FOUND = {"setup": 0.01, "start": 1.0, "restore": 0.1, "ready": 1.2, "disk": 1e6}
 PROBE = "alias of one cell"
