@@ -9,11 +9,10 @@ from pathlib import Path
 
 from peers.bench import Order, measure
 from peers.catalog import ADAPTERS, WORKLOADS
-from peers.environments import prepare
+from peers.environments import PROJECT, prepare
 from peers.report import Results, markdown
 from peers.runs import Bench
 
-PROJECT = Path(__file__).resolve().parents[2]
 ALWAYS = ("plain",)
 """What ratios are made with."""
 
@@ -28,7 +27,7 @@ def main() -> None:
     (root / "environments").mkdir(parents=True, exist_ok=True)
     names = list(dict.fromkeys([*ALWAYS, *asked.adapters]))
     environments = {
-        name: prepare(ADAPTERS[name], root / "environments", PROJECT) for name in names
+        name: prepare(ADAPTERS[name], root / "environments") for name in names
     }
     for name, environment in environments.items():
         print(f"{name}: {environment.told()}", flush=True)
@@ -69,7 +68,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--adapters", type=_names, default=list(ADAPTERS))
     parser.add_argument("--seed", type=int, default=20261129)
     parser.add_argument(
-        "--budget", type=float, default=900, help="seconds that one run may take"
+        "--budget", type=float, default=1800, help="seconds that one run may take"
     )
     parser.add_argument("--out", type=Path, default=PROJECT / ".work" / "bench")
     parser.add_argument(

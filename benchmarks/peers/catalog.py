@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from peers import replays, snapshots, workloads
 from peers.adapters import Adapter
-from peers.semantics import semantics
+from peers.semantics import semantics, unkept
 from peers.workloads import Workload
 
 WORKLOADS: dict[str, Callable[[float], Workload]] = {
@@ -16,6 +16,7 @@ WORKLOADS: dict[str, Callable[[float], Workload]] = {
     "packed": workloads.packed,
     "mixed": workloads.mixed,
     "semantics": semantics,
+    "unkept": unkept,
 }
 """How each workload is made, at a scale."""
 ADAPTERS: dict[str, type[Adapter]] = {

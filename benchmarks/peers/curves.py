@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import linear_regression, median
 
-from peers.__main__ import PROJECT
 from peers.catalog import ADAPTERS
-from peers.environments import prepare
+from peers.environments import PROJECT, prepare
 from peers.measured import LATE
 from peers.outcome import Run
 from peers.runs import Bench, play
@@ -164,7 +163,7 @@ def main() -> None:
     asked = parser.parse_args()
     root = asked.out.absolute()
     (root / "environments").mkdir(parents=True, exist_ok=True)
-    environment = prepare(ADAPTERS["nbresume"], root / "environments", PROJECT)
+    environment = prepare(ADAPTERS["nbresume"], root / "environments")
     if environment.failed:
         parser.error(environment.told())
     bench = Bench(root, {"nbresume": environment}, budget_s=3600)

@@ -16,6 +16,7 @@ from peers.adapters import Adapter
 
 COMMON = ("ipykernel>=7,<8", "numpy>=2.4,<2.5", "pandas>=3,<4", "xxhash>=3.5")
 """What the cells use: in every environment, of the same releases if a peer lets it."""
+PROJECT = Path(__file__).resolve().parents[2]
 INSTALL_S = 900
 READY = "bench-ready.json"
 _VERSIONS = """
@@ -40,20 +41,20 @@ class Environment:
         return ", ".join(f"{name} {version}" for name, version in self.versions.items())
 
 
-def wanted(adapter: type[Adapter], project: Path) -> list[str]:
+def wanted(adapter: type[Adapter]) -> list[str]:
     """Return what pip is asked for: the peer, and what the cells use."""
     # editable: what is measured is the code as it stands
-    own = ["--editable", str(project)] if adapter.name == "nbresume" else []
+    own = ["--editable", str(PROJECT)] if adapter.name == "nbresume" else []
     foreign = [name for name in adapter.packages if name != "nbresume"]
     return [*own, *foreign, *(adapter.common or COMMON)]
 
 
-def prepare(adapter: type[Adapter], root: Path, project: Path) -> Environment:
+def prepare(adapter: type[Adapter], root: Path) -> Environment:
     """Return the environment of an adapter; it is made if it is not there."""
     folder = root / adapter.name
     python = folder / "bin" / "python"
     ready = folder / READY
-    asked = wanted(adapter, project)
+    asked = wanted(adapter)
     if ready.exists() and json.loads(ready.read_text())["asked"] == asked:
         return Environment(python, json.loads(ready.read_text())["versions"])
     print(f"making the environment of {adapter.name} …", flush=True)

@@ -138,13 +138,21 @@ class Kernel:
             yield message
 
     def process(self) -> Process:
-        """Return what the kernel wrote and held so far."""
+        """Return what the kernel wrote and held so far.
+
+        Raises
+        ------
+        CellFailed
+            It is dead, and has neither files nor memory.
+        """
         root = Path("/proc") / str(self._process.pid)
-        moved = _table(root / "io")
-        held = _table(root / "status")
-        return Process(
-            moved["wchar"], moved["syscw"], held["VmHWM"] * 1024, held["VmRSS"] * 1024
-        )
+        try:
+            moved = _table(root / "io")
+            held = _table(root / "status")
+            peak, resident = held["VmHWM"] * 1024, held["VmRSS"] * 1024
+        except (OSError, KeyError) as error:
+            raise CellFailed("the kernel died") from error
+        return Process(moved["wchar"], moved["syscw"], peak, resident)
 
     def kill(self) -> None:
         """Send SIGKILL; nothing in the kernel gets to run after it."""

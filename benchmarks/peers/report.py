@@ -148,7 +148,7 @@ def _table(results: Results, workload: str, rounds: Sequence[Round]) -> list[str
                 next((note for run in runs for note in run.notes), ""),
             ]
         )
-    return [f"Rounds: {len(rounds)}", "", *grid([*_HEAD, "restore", "note"], rows)]
+    return [f"Rounds: {len(rounds)}", "", *grid([*_HEAD, "outcome", "note"], rows)]
 
 
 def _equal(runs: Sequence[Run], reference: dict[int, Run]) -> str:
@@ -165,12 +165,14 @@ def _equal(runs: Sequence[Run], reference: dict[int, Run]) -> str:
 
 def _probes(results: Results, workload: str) -> list[str]:
     """Return the table of probes: what a restore kept of the meaning."""
-    runs = [r for r in results.runs if r.workload == workload and r.probes]
-    if not runs:
+    runs = [r for r in results.runs if r.workload == workload and not r.refused]
+    names = dict.fromkeys(name for run in runs for name in run.probes)
+    if not names:
         return []
     adapters = list(dict.fromkeys(run.adapter for run in runs))
     rows = []
-    for name in runs[0].probes:
+    # who failed before the probes could be asked has no to all
+    for name in names:
         asked = {
             adapter: [
                 run.probes.get(name, False) for run in runs if run.adapter == adapter

@@ -55,9 +55,8 @@ CELLS = (
         (),
         ("receipt",),
     ),
-    Cell("generator", "numbers = (i for i in range(3))", (), ("numbers",)),
-    Cell("last", "last = 1", (), ("last",)),
 )
+_LOG = "__import__('pathlib').Path('effects.log').read_text()"
 PROBES = {
     "alias of one cell": "a is b",
     "alias of two cells": "c['a'] is a and a == [1, 2]",
@@ -70,21 +69,38 @@ PROBES = {
     "random generator": "rng.random() == np.random.default_rng(0).random(6)[5]",
     "private name": "_kept == 5",
     "deleted name": "'tmp' not in globals()",
-    "effect made once": "open('effects.log').read() == 'sent\\n'",
-    "beside a generator": "last == 1 and receipt == 'r-1'",
+    "effect made once": f"{_LOG} == 'sent\\n'",
 }
 
 
 def semantics(scale: float) -> Workload:
     """Return the cells and probes; their number does not depend on the scale."""
     del scale
-    values = ("knob", "tag.n", "sub['x']", "a", "df", "base", "receipt", "last")
+    values = ("knob", "tag.n", "sub['x']", "a", "df", "base", "receipt")
     return Workload(
         "semantics",
         "meaning after a restore",
         PREAMBLE,
         CELLS,
         values,
-        "after = last",
+        "after = knob",
         probes=PROBES,
+    )
+
+
+def unkept(scale: float) -> Workload:
+    """Return three names, of which the second cannot be kept by anybody."""
+    del scale
+    cells = (
+        Cell("first", "first = 1", (), ("first",)),
+        Cell("numbers", "numbers = (i for i in range(3))", (), ("numbers",)),
+        Cell("last", "last = 2", (), ("last",)),
+    )
+    return Workload(
+        "unkept",
+        "one generator among names that can be kept",
+        "pass",
+        cells,
+        ("first", "last"),
+        "after = first",
     )

@@ -10,11 +10,14 @@ from typing import ClassVar
 from peers.adapters import Adapter
 from peers.workloads import Cell
 
-_USER_NAMES = """\
+_USER_NAMES = r"""
+import re
+_own = re.compile(r"_+|_i+|_i?\d+|_own|_user_names|_path|_keep|_exit_code")
 def _user_names():
     shell = get_ipython()
     hidden = {*shell.user_ns_hidden, "In", "Out", "get_ipython", "exit", "quit", "open"}
-    return {k: v for k, v in shell.user_ns.items() if k[:1] != "_" and k not in hidden}
+    names = {name for name in shell.user_ns if name not in hidden}
+    return {n: shell.user_ns[n] for n in names if not _own.fullmatch(n)}
 """
 
 
@@ -137,6 +140,7 @@ class Kishu(Adapter):
     """A commit after each cell by Kishu itself; the newest one is checked out."""
 
     name = "kishu"
+    # the restore below uses parts of it that are not its public face
     packages = ("kishu==0.3.4",)
     # It imports pkg_resources, which newer releases of setuptools left out.
     common = ("setuptools<81", "ipykernel>=7,<8", "numpy", "pandas", "xxhash>=3.5")

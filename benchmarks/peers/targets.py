@@ -130,13 +130,14 @@ TARGETS: tuple[Target, ...] = (
     Target("last steps of 10,000", "many", "nbresume.late", "nbresume.early", 1.1),
     *(
         Target(
-            f"{what} of the last steps of 10,000",
-            "many",
+            f"{what} of the last steps of {count}",
+            workload,
             f"nbresume.late_{key}",
             f"nbresume.early_{key}",
             # names and counts get longer: t9999 for t5
             1.05,
         )
+        for workload, count in (("tiny", "200"), ("many", "10,000"))
         for what, key in (("bytes", "bytes"), ("write calls", "calls"))
     ),
     Target(

@@ -105,7 +105,7 @@ def test_met_and_missed_are_counted(results):
 
 def test_probes_are_shown_for_each_tool(results):
     """A meaning that one round lost is lost."""
-    assert f"| {PROBE} | yes | yes | **no** |" in markdown(results)
+    assert f"| {PROBE} | yes | yes | **no** | yes | yes | **no** |" in markdown(results)
 
 
 def test_results_come_back_from_json(results):
