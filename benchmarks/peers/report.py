@@ -11,7 +11,7 @@ from typing import Any
 
 from peers.measured import Round, rounds_of, why_failed
 from peers.outcome import Run
-from peers.targets import MISSED, TARGETS, UNKNOWN, Verdict, judge
+from peers.targets import FAILED, MISSED, OUTCOMES, TARGETS, Verdict, judge
 
 MB = 1e6
 SMALL = (
@@ -93,7 +93,7 @@ def markdown(results: Results) -> str:
 
 
 def _targets(found: Sequence[Verdict]) -> list[str]:
-    count = {o: sum(v.outcome == o for v in found) for o in ("met", MISSED, UNKNOWN)}
+    count = {o: sum(v.outcome == o for v in found) for o in OUTCOMES}
     told = ", ".join(f"{number} {outcome}" for outcome, number in count.items())
     head = ["target", "workload", "ratio", "spread", "at most", "outcome", "note"]
     rows = [
@@ -103,10 +103,11 @@ def _targets(found: Sequence[Verdict]) -> list[str]:
             number(verdict.ratio),
             span(verdict.spread),
             f"{verdict.target.bound:g}",
-            f"**{MISSED}**" if verdict.outcome == MISSED else verdict.outcome,
+            f"**{outcome}**" if outcome in (MISSED, FAILED) else outcome,
             verdict.because,
         ]
         for verdict in found
+        for outcome in (verdict.outcome,)
     ]
     return [told, "", *grid(head, rows)]
 

@@ -1,8 +1,9 @@
 """The targets, as data: what is divided by what, and the bound of the ratio.
 
 The rule: a target is met when the median of its ratio over the rounds is within the
-bound. A term that was not measured makes it *not measured*, with the reason, and a
-peer that restored wrong values is no opponent: its row says so.
+bound. One restore of ours that was not equal fails it, however quick the others were.
+A term that was not measured makes it *not measured*, with the reason, and a peer that
+restored wrong values is no opponent: its row says so.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,9 @@ from statistics import median
 
 from peers.measured import Round
 
-MET, MISSED, UNKNOWN = "met", "MISSED", "not measured"
+MET, MISSED, FAILED, UNKNOWN = "met", "MISSED", "FAILED", "not measured"
+OUTCOMES = (MET, MISSED, FAILED, UNKNOWN)
+SUBJECT = "nbresume"
 
 
 class Unmeasured(Exception):  # noqa: N818 - says what is missing
@@ -74,6 +77,9 @@ def _factor(text: str, numbers: dict[str, float]) -> float:
 
 def judge(target: Target, rounds: Sequence[Round]) -> Verdict:
     """Return what the rounds say about a target."""
+    for one in rounds:
+        if SUBJECT in one.reasons:
+            return Verdict(target, FAILED, because=_why(f"{SUBJECT}.", one))
     ratios: list[float] = []
     because = "its workload did not run"
     for one in rounds:

@@ -52,19 +52,19 @@ def test_a_miss_is_a_miss():
     assert (verdict.outcome, verdict.ratio) == ("MISSED", pytest.approx(2.05))
 
 
-def test_a_failed_adapter_is_no_number():
-    """A run that failed judges nothing, and its reason is told."""
+def test_one_wrong_restore_fails_a_target():
+    """A target that the other rounds meet is failed by values that are not equal."""
     lost = Round({"plain.step": 1.0}, {"nbresume": "restored values are not equal"})
 
-    verdict = judge(TARGET, [lost])
+    verdict = judge(TARGET, [*rounds(4.0, 4.0), lost])
 
-    assert verdict.outcome == "not measured"
+    assert verdict.outcome == "FAILED"
     assert verdict.because == "nbresume: restored values are not equal"
 
 
 def test_rounds_that_are_missing_are_told():
     """A median of fewer rounds than ran says so."""
-    lost = Round({}, {"nbresume": "the kernel died"})
+    lost = Round({"nbresume.step": 4.0}, {"plain": "the kernel died"})
 
     verdict = judge(TARGET, [*rounds(4.0, 4.0), lost])
 
