@@ -35,10 +35,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What ``/proc`` says about a kernel, in bytes and calls."""
+    """What ``/proc`` says about a kernel, in bytes."""
 
     written: int
-    calls: int
     peak: int
     resident: int
 
@@ -152,7 +151,7 @@ class Kernel:
             peak, resident = held["VmHWM"] * 1024, held["VmRSS"] * 1024
         except (OSError, KeyError) as error:
             raise CellFailed("the kernel died") from error
-        return Process(moved["wchar"], moved["syscw"], peak, resident)
+        return Process(moved["wchar"], peak, resident)
 
     def kill(self) -> None:
         """Send SIGKILL; nothing in the kernel gets to run after it."""

@@ -6,7 +6,7 @@ that failed gives no numbers, only its reason.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import mean, median
 
 from peers.outcome import Run
 
@@ -36,12 +36,14 @@ def numbers_of(run: Run) -> dict[str, float]:
     parts: dict[str, Sequence[float]] = {
         "": run.seconds,
         "_bytes": run.written,
-        "_calls": run.calls,
     }
     for what, values in parts.items():
         found[f"total{what}"] = sum(values)
         found[f"early{what}"] = median(values[EARLY] or values)
         found[f"late{what}"] = median(values[LATE])
+    # a median does not see what is written now and then, and may grow
+    found["each_bytes"] = mean(run.written)
+    found["first_bytes"] = mean(run.written[: max(1, len(run.written) // 10)])
     return found
 
 

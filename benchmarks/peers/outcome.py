@@ -18,7 +18,6 @@ class Run:
     groups: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
-    calls: list[int] = field(default_factory=list)
     found: dict[str, float] = field(default_factory=dict)
     """All other numbers."""
     probes: dict[str, bool] = field(default_factory=dict)

@@ -140,7 +140,6 @@ class _Player:
             self.run.groups.append(cell.group or cell.name)
             self.run.seconds.append(answer.seconds)
             self.run.written.append(after.written - before.written)
-            self.run.calls.append(after.calls - before.calls)
             self.note(cell, answer)
             before = after
             if cell.group == "step" and number % BARE_EVERY == 0:
@@ -159,7 +158,6 @@ class _Player:
         self.run.seconds = self.value(kernel, f"[{names}]")
         share = (after.written - before.written) // len(cells)
         self.run.written = [share] * len(cells)
-        self.run.calls = [(after.calls - before.calls) // len(cells)] * len(cells)
         self.run.notes.append("times of its own; bytes shared out among its cells")
 
     def typed(self, kernel: Kernel, cells: list[Cell]) -> float:

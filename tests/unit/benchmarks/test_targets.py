@@ -84,8 +84,8 @@ def test_every_target_can_be_measured(target):
     work = WORKLOADS[target.workload](0.01)
     groups = {cell.group or cell.name for cell in work.cells}
     known = groups | {f"{group}_bytes" for group in groups}
-    known |= {"total", "early", "late", "early_bytes", "late_bytes", "early_calls"}
-    known |= {"late_calls", "creates", "setup", "start", "restore", "ready", "disk"}
+    known |= {"total", "early", "late", "early_bytes", "late_bytes", "each_bytes"}
+    known |= {"first_bytes", "creates", "setup", "start", "restore", "ready", "disk"}
     known |= {"grown"}
     terms = [t for t in f"{target.over} {target.under}".split() if t[0].isalpha()]
 
