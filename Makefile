@@ -18,7 +18,7 @@ EXTENSION := $(shell find extension -type f -not -path '*/node_modules/*' -not -
 PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
 .PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
-.PHONY: chromium test-browser screenshots clean
+.PHONY: chromium test-browser screenshots bench-curves clean
 
 help:
 	@echo "make demo   run the flights pipeline, kill its kernel, resume, compare"
@@ -27,7 +27,8 @@ help:
 	@echo "make long   matrices and soaks of minutes"
 	@echo "make soak N=50         kill -9 the demo at random moments"
 	@echo "make soak MINUTES=30   kill, stop and fence four kernels over one run"
-	@echo "make bench  benchmarks, printed as ratios"
+	@echo "make bench  nbresume beside its peers in real kernels, as ratios; BENCH=\"--scale 0.1\""
+	@echo "make bench-curves      its cost over steps, names and bytes"
 	@echo "make extension       build the JupyterLab extension (node comes from PyPI)"
 	@echo "make test-extension  its types, lint and unit tests"
 	@echo "make wheel           the wheel, with the extension in it"
@@ -86,10 +87,15 @@ else
 	$(BIN)/python notebooks/demo/soak.py $(N) --seed $(SEED)
 endif
 
+# the parts, then nbresume beside its peers: BENCH="--scale 0.1 --rounds 2"
 bench: .make/venv
 	$(BIN)/python benchmarks/bench_open.py
 	$(BIN)/python benchmarks/bench_step.py
 	$(BIN)/python benchmarks/bench_look.py
+	PYTHONPATH=benchmarks $(BIN)/python -m peers $(BENCH)
+
+bench-curves: .make/venv
+	PYTHONPATH=benchmarks $(BIN)/python -m peers.curves $(CURVES)
 
 # what `build-system.requires` names: the build refuses to begin if one is missing
 .make/build-tools:

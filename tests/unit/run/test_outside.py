@@ -108,7 +108,8 @@ def test_no_shell_line_gives_an_argument_away(before, after):
     text = f"{before}TOKEN=tok123{after}"
 
     assert "tok123" not in said("os.system", text)
-    assert "tok123" not in said("os.system", f"{before} x tok123{after}")
+    # two words before it: the first may become the end of an assignment (`a=\\ x`)
+    assert "tok123" not in said("os.system", f"{before} x x tok123{after}")
 
 
 @pytest.mark.parametrize(

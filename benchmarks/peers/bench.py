@@ -1,0 +1,95 @@
+"""The rounds: every tool once in each, in an order that is shuffled by a seed.
+
+The rule: what is compared runs close together. In a round the workloads come in any
+order, and in a workload the tools and the limits of the machine do.
+"""
+
+import json
+import random
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from peers.catalog import ADAPTERS, WORKLOADS
+from peers.outcome import Run
+from peers.report import Results
+from peers.runs import Bench, play
+from peers.workloads import Workload
+
+HERE = Path(__file__).parent
+LIMITS = "limits"
+LIMITS_S = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be measured."""
+
+    workloads: Sequence[str]
+    adapters: Sequence[str]
+    rounds: int
+    scale: float
+    seed: int
+
+
+def measure(
+    bench: Bench, order: Order, results: Results, save: Callable[[], None]
+) -> None:
+    """Add the runs of all rounds to the results, and save them after each one."""
+    chance = random.Random(order.seed)  # noqa: S311 - an order, no secret
+    for number in range(order.rounds):
+        for name in chance.sample(order.workloads, len(order.workloads)):
+            work = WORKLOADS[name](order.scale)
+            results.titles[name] = work.title
+            chosen = [a for a in order.adapters if not work.only or a in work.only]
+            for adapter in chance.sample([*chosen, LIMITS], len(chosen) + 1):
+                begun = time.perf_counter()
+                if adapter == LIMITS:
+                    results.limits[name, number] = limits(bench, work)
+                    said = ""
+                else:
+                    run = play(bench, work, ADAPTERS[adapter], number)
+                    results.runs.append(run)
+                    said = _said(run)
+                took = time.perf_counter() - begun
+                print(f"[{number}] {name} {adapter}: {took:.1f} s {said}", flush=True)
+                save()
+
+
+def limits(bench: Bench, work: Workload) -> dict[str, float]:
+    """Return what the machine needs at least, and the store's own file work."""
+    folder = bench.root / "run"
+    found: dict[str, float] = {}
+    for script, kind, arguments in (
+        ("limits", "plain", [json.dumps(work.sizes)]),
+        ("file_work", "nbresume", []),
+    ):
+        environment = bench.environments.get(kind)
+        if environment is None or environment.failed:
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        done = subprocess.run(
+            [environment.python, "-m", f"peers.{script}", folder, *arguments],
+            cwd=HERE.parent,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=LIMITS_S,
+        )
+        shutil.rmtree(folder)
+        if done.returncode:
+            # the targets that need them say that they were not measured
+            print(done.stderr, flush=True)
+            continue
+        found |= json.loads(done.stdout)
+    return found
+
+
+def _said(run: Run) -> str:
+    if run.refused:
+        return f"not run: {run.refused}"
+    return f"FAILED: {run.failed}" if run.failed else ""
