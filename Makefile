@@ -6,7 +6,8 @@ NEWEST := .venv-newest
 # user's key, pins and kernels' connection files stay inside the project
 export JUPYTER_DATA_DIR := $(CURDIR)/.work/jupyter
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-WORKERS ?= 2
+# more than the two cores of the smallest machine: kernels also wait
+WORKERS ?= 3
 
 # an editable install has the kernel's part; `make wheel` builds the sidebar first
 export SKIP_JUPYTER_BUILDER := 1

@@ -51,8 +51,8 @@ effects.Effects._repeat = lambda self, scope, call, known: effects._Next.CALL
 """
 
 SEEN_IS_NOTHING = """
-from nbresume.model import folded
-folded.held_against = lambda *facts: ""
+from nbresume.model import histories
+histories.held_against = lambda *facts: ""
 """
 
 LOST_RACE = """

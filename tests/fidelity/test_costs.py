@@ -8,8 +8,8 @@ from nbresume.capture import snapshot
 NUMPY = "import numpy as np"
 BIG = 400_000
 """Bytes of an array that counts as big here; 50,000 floats."""
-OVERHEAD = 4_000
-"""A commit's own bytes: record, manifest, text of the cell."""
+OVERHEAD = 4_500
+"""A commit's own bytes: record, manifest, text of the cell, previews."""
 
 
 class Counted:
