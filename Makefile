@@ -14,7 +14,8 @@ export SKIP_JUPYTER_BUILDER := 1
 BUILD := .venv-build
 JLPM := cd extension && PATH="$(CURDIR)/$(BUILD)/bin:$$PATH" jlpm
 BROWSER := .venv-browser
-BROWSE := $(BROWSER)/bin/python -m pytest tests/browser
+# each worker has a server and a browser of its own
+BROWSE := $(BROWSER)/bin/python -m pytest tests/browser -n 2 --dist loadfile
 EXTENSION := $(shell find extension -type f -not -path '*/node_modules/*' -not -path '*/lib/*' -not -path '*/.yarn/*')
 PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
@@ -146,7 +147,7 @@ test-browser: chromium .make/browser
 	$(BROWSE) -m "not long" --durations=5
 
 screenshots: chromium .make/browser
-	$(BROWSE)/screenshots.py --durations=3
+	$(BROWSER)/bin/python -m pytest tests/browser/screenshots.py
 
 clean:
 	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) .work dist build

@@ -61,7 +61,9 @@ class Panel:
         self._answer = widgets.HTML()
         self._buttons = {
             label: widgets.Button(
-                description=label, tooltip=f"nbresume: {label.lower()}"
+                description=label,
+                tooltip=f"nbresume: {label.lower()}",
+                layout={"width": "auto"},  # else a longer word is cut
             )
             for label in (*actions, "Look again")
         }
