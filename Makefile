@@ -20,7 +20,7 @@ EXTENSION := $(shell find extension -type f -not -path '*/node_modules/*' -not -
 PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
 .PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
-.PHONY: chromium test-browser screenshots bench-curves clean
+.PHONY: chromium test-browser screenshots bench-curves bench-sidebar clean
 
 help:
 	@echo "make demo   run the flights pipeline, kill its kernel, resume, compare"
@@ -95,6 +95,9 @@ bench: .make/venv
 	$(BIN)/python benchmarks/bench_step.py
 	$(BIN)/python benchmarks/bench_look.py
 	PYTHONPATH=benchmarks $(BIN)/python -m peers $(BENCH)
+
+bench-sidebar: chromium .make/browser
+	$(BROWSER)/bin/python -m pytest tests/browser/test_sidebar_thousand.py
 
 bench-curves: .make/venv
 	PYTHONPATH=benchmarks $(BIN)/python -m peers.curves $(CURVES)
