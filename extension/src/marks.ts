@@ -39,6 +39,8 @@ export interface Shared {
 /** What was done to a cell. */
 interface Decorated {
   isAwaited: boolean;
+  /** What it is to show once it has parts. */
+  wanted: Shown;
   strip: Strip | null;
   /** What its strip shows. */
   key: string;
@@ -152,6 +154,7 @@ export class Marks implements IDisposable {
 
   private show(cell: Cell, { badge: wanted, marker }: Shown): void {
     const known = this.stateOf(cell);
+    known.wanted = { badge: wanted, marker };
     const badge = this.lock(cell, wanted, known);
     const key = JSON.stringify({ badge, marker } satisfies Shown);
     known.badge = badge;
@@ -162,13 +165,21 @@ export class Marks implements IDisposable {
       // in a windowed notebook a cell has no parts before it is scrolled to
       if (!known.isAwaited) {
         known.isAwaited = true;
-        void cell.ready.then(() => this.update());
+        // alone: cells become ready one by one, and reading all anew each time was felt
+        void cell.ready.then(() => this.onReady(cell));
       }
       return;
     }
     known.key = key;
     known.strip ??= this.stripFor(cell);
     known.strip.show({ badge, marker });
+  }
+
+  private onReady(cell: Cell): void {
+    const known = this.decorated.get(cell);
+    if (known !== undefined && !this.isDisposed && !cell.isDisposed) {
+      this.show(cell, known.wanted);
+    }
   }
 
   /** Lock a cell or not, in the view and in the metadata; return its badge then. */
@@ -212,6 +223,7 @@ export class Marks implements IDisposable {
     }
     const fresh = {
       isAwaited: false,
+      wanted: { badge: null, marker: null },
       strip: null,
       key: NOTHING,
       badge: null,

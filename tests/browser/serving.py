@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import psutil
@@ -122,10 +123,17 @@ class Lab:
 
     def clear(self) -> None:
         """Leave it as it was when it started: no kernel, file or setting of a test."""
-        for session in self.ask("GET", "api/sessions"):
-            self.ask("DELETE", f"api/sessions/{session['id']}")
-        for kernel in self.ask("GET", "api/kernels"):
-            self.ask("DELETE", f"api/kernels/{kernel['id']}")
+        end = time.monotonic() + STOP_S
+        while left := [
+            f"api/{what}/{found['id']}"
+            for what in ("sessions", "kernels")
+            for found in self.ask("GET", f"api/{what}")
+        ]:
+            for route in left:
+                # while the server restarts a kernel that was killed, it cannot end it
+                with contextlib.suppress(HTTPError):
+                    self.ask("DELETE", route)
+            assert time.monotonic() < end, left
         self.end_kernels()
         for path in self.root.iterdir():
             if path.is_dir() and not path.is_symlink():
