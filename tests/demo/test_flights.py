@@ -17,6 +17,7 @@ VERDICTS = [
 
 
 @pytest.mark.kernel
+@pytest.mark.long  # `make demo` runs the same in CI
 def test_killed_pipeline_goes_on_and_ends_with_equal_results(demo_folder):
     """A pipeline killed inside its third step ends as if nothing had happened."""
     demo = subprocess.run(
@@ -34,6 +35,7 @@ def test_killed_pipeline_goes_on_and_ends_with_equal_results(demo_folder):
 
 
 @pytest.mark.kernel
+@pytest.mark.long  # `make demo` runs the same in CI
 def test_soak_judges_a_round(demo_folder):
     """A kernel killed at a random moment loses no step and repeats none."""
     soak = subprocess.run(

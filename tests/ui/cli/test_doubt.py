@@ -61,6 +61,7 @@ def test_retry_is_a_policy_on_record(in_child, notebook):
     assert found[-3:] == ["resolution", "intent", "committed"]
 
 
+@pytest.mark.long
 def test_a_kernel_that_died_behind_a_call(in_child, nbresume, notebook):
     """In doubt by default; the lax policy reruns it and locks nothing."""
     step(notebook, CALL + DIES)
