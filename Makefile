@@ -74,7 +74,7 @@ check: .make/venv
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not long and not kernel"
 
 long: chromium setup .make/browser
-	$(BROWSE) -m long
+	$(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" --ignore tests/unit --ignore tests/crash --ignore tests/corpus
 	$(BIN)/python notebooks/demo/soak.py 6 --seed 20261129 --sample 0.05

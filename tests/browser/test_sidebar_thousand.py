@@ -1,7 +1,7 @@
 """A run of 1,000 steps in the sidebar: few rows, and as quick as the table of contents.
 
-Times are printed with the targets that they met or missed, and fail nothing; `make
-bench-sidebar` shows them.
+Run by `make bench-sidebar`: times are printed with the targets that they met or missed,
+and fail nothing.
 """
 
 import json
