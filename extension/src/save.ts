@@ -13,6 +13,9 @@ import { codeOf } from './cells';
 import type { Lines } from './lines';
 import { textsOf } from './notebook';
 
+/** So long a person's own save has time: two that meet make JupyterLab ask. */
+const AFTER_MS = 1500;
+
 /** The code of the open notebooks as their files have it. */
 export class SavedCode {
   constructor(tracker: INotebookTracker) {
@@ -26,6 +29,11 @@ export class SavedCode {
     return saved !== undefined && saved !== codeOf(textsOf(panel));
   }
 
+  /** Return whether a notebook is being saved. */
+  isSaving(panel: NotebookPanel): boolean {
+    return this.saving.has(panel.context);
+  }
+
   private follow(panel: NotebookPanel): void {
     const { context } = panel;
     const note = (): void => {
@@ -34,11 +42,19 @@ export class SavedCode {
         this.codes.set(context, codeOf(textsOf(panel)));
       }
     };
+    context.saveState.connect((_, state) => {
+      if (state === 'started') {
+        this.saving.add(context);
+      } else {
+        this.saving.delete(context);
+      }
+    });
     context.fileChanged.connect(note);
     void context.ready.then(note);
   }
 
   private readonly codes = new WeakMap<NotebookPanel['context'], string>();
+  private readonly saving = new WeakSet<NotebookPanel['context']>();
 }
 
 /** Save notebooks whose code differs from their file's when a step has ended. */
@@ -48,12 +64,17 @@ export function saveWhatRan(
   saved: SavedCode,
   manager: IDocumentManager
 ): void {
-  lines.ended.connect((_, session) => {
-    const panel = tracker.find(({ sessionContext }) => sessionContext === session);
-    const mayBe = manager.autosave && panel?.context.model.readOnly === false;
-    if (panel && mayBe && saved.differs(panel)) {
+  const save = (panel: NotebookPanel): void => {
+    const mayBe = manager.autosave && !panel.isDisposed && !saved.isSaving(panel);
+    if (mayBe && !panel.context.model.readOnly && saved.differs(panel)) {
       // what stands against it is told by JupyterLab
       panel.context.save().catch(() => undefined);
+    }
+  };
+  lines.ended.connect((_, session) => {
+    const panel = tracker.find(({ sessionContext }) => sessionContext === session);
+    if (panel) {
+      setTimeout(() => save(panel), AFTER_MS);
     }
   });
 }

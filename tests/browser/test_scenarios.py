@@ -170,6 +170,8 @@ def test_a_notebook_of_200_cells(desk, lab, mode):
     at.menu("Run", "Run All Cells")
     expect(at.step("train")).to_have_attribute("data-state", "RUNNING", timeout=60_000)
     at.kill_kernel()
+    # of a long list only what is near the seen is in the page
+    at.step("train").scroll_into_view_if_needed()
     at.expect_states(s29="COMMITTED", train="INTERRUPTED", s31="NEW")
     at.open()
     expect(at.headline).to_have_text("30 of 40 steps locked; goes on at train")
