@@ -20,6 +20,20 @@ def data_folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def no_setting_stays():
+    """Take back the settings of nbresume that a test's cells have made."""
+    before = _settings()
+    yield
+    for name in _settings().keys() - before.keys():
+        del os.environ[name]
+    os.environ.update(before)
+
+
+def _settings() -> dict[str, str]:
+    return {n: v for n, v in os.environ.items() if n.startswith("NBRESUME_")}
+
+
 COUNTED = {
     "test_definition_comes_back": "definition cases",
     "test_buffer_comes_back": "buffer kinds",

@@ -120,6 +120,7 @@ def test_without_a_path_the_run_must_be_named(bare, monkeypatch):
 def test_a_named_run_needs_no_path(bare, monkeypatch):
     """With NBRESUME_RUN steps work without a path, and replay after a restart."""
     monkeypatch.delenv("JPY_SESSION_NAME")
+    monkeypatch.setenv("NBRESUME_RUN", "")  # so that what is typed does not stay
     typed = "import os; os.environ['NBRESUME_RUN'] = 'my-run'"
     assert bare.run(typed, "n").ok
     bare.load()
@@ -127,7 +128,6 @@ def test_a_named_run_needs_no_path(bare, monkeypatch):
 
     fresh(bare)
     ran = bare.run(A, None)
-    monkeypatch.delenv("NBRESUME_RUN")
 
     assert "[restored]" in ran.text, ran.text
 
