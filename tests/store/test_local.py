@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 import time
+from pathlib import Path
 
 import pytest
 from conformance import BackendTests
@@ -83,6 +84,23 @@ def test_a_folder_with_other_things_is_no_store(tmp_path):
         ".hidden",
         "thesis.tex",
     ]
+
+
+def test_a_staged_file_that_goes_meanwhile_is_no_fault(local, monkeypatch):
+    """Another kernel puts its file in place while this one looks for leftovers."""
+    local.create("store.json", b"")
+    staged = local.root / "tmp" / ("a" * 32)
+    staged.write_bytes(b"x")
+    listed = Path.iterdir
+
+    def listed_and_gone(folder):
+        found = list(listed(folder))
+        staged.unlink(missing_ok=True)
+        return iter(found)
+
+    monkeypatch.setattr(Path, "iterdir", listed_and_gone)
+
+    open_local(local.root, create=True).create("b", b"")
 
 
 def test_old_leftovers_are_collected(local):

@@ -293,8 +293,10 @@ def _links(source: str, path: str) -> bool:
 
 def _collect(staging: Path, *, before: float) -> None:
     for path in staging.iterdir():
-        if _STAGED.fullmatch(path.name) and path.stat().st_mtime < before:
-            path.unlink(missing_ok=True)
+        # one that its writer has put in place meanwhile is no leftover
+        with suppress(FileNotFoundError):
+            if _STAGED.fullmatch(path.name) and path.stat().st_mtime < before:
+                path.unlink()
 
 
 def _taken(key: str) -> KeyTaken:
