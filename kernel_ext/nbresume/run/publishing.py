@@ -5,6 +5,7 @@ and written anew by the next claim, never by a reader.
 """
 
 from nbresume.errors import StoreError
+from nbresume.model.codec import decode
 from nbresume.model.manifest import Manifest
 from nbresume.model.records import Committed
 from nbresume.run.journal import Journal
@@ -25,14 +26,8 @@ class Publisher:
 
     def publish(self, revision: int, record: Committed, manifest: Manifest) -> None:
         """Publish a commit; one that cannot be published is committed all the same."""
-        try:
-            self._write(record, manifest)
-        except StoreError as error:
+        if not _show(self._journal, self._world, record, manifest):
             self._unpublished[revision] = record
-            self._world.screen.say(
-                f"step {record.step} is committed, but its zarr metadata was not "
-                f"written ({error}); the next claim writes it"
-            )
 
     def check(self, revision: int, record: Committed) -> None:
         """Tell when a commit's zarr metadata is damaged; the next claim mends it."""
@@ -61,9 +56,36 @@ class Publisher:
         for revision, record in list(self._unpublished.items()):
             if not self._restorer.damage(record):
                 manifest = self._restorer.manifest(record.manifest)
-                self._write(record, manifest)
+                _write(self._journal, record, manifest)
             del self._unpublished[revision]
 
-    def _write(self, record: Committed, manifest: Manifest) -> None:
-        attributes = commit_attributes(record, manifest)
-        self._journal.objects.publish(record.manifest.group, attributes)
+
+def publish_given(journal: Journal, world: World, step: str) -> None:
+    """Publish the commit that a person's evidence made, with the values given."""
+    commit = journal.state.commit(step)
+    if commit is None or not commit.record.manifest.group:
+        return
+    ref = commit.record.manifest
+    data = journal.objects.read_slice(ref)
+    manifest = decode(data, Manifest, name=f"manifest of {ref.group}")
+    _show(journal, world, commit.record, manifest)
+
+
+def _show(
+    journal: Journal, world: World, record: Committed, manifest: Manifest
+) -> bool:
+    """Return whether a commit was published; that it was not is told."""
+    try:
+        _write(journal, record, manifest)
+    except StoreError as error:
+        world.screen.say(
+            f"step {record.step} is committed, but its zarr metadata was not "
+            f"written ({error}); the next claim writes it"
+        )
+        return False
+    return True
+
+
+def _write(journal: Journal, record: Committed, manifest: Manifest) -> None:
+    attributes = commit_attributes(record, manifest)
+    journal.objects.publish(record.manifest.group, attributes)

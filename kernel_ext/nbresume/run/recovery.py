@@ -29,6 +29,7 @@ from nbresume.run.journal import Journal
 from nbresume.run.naming import under_other_name
 from nbresume.run.ports import World
 from nbresume.run.position import Order
+from nbresume.run.publishing import publish_given
 from nbresume.run.settling import Answer
 from nbresume.run.standing import Standing
 from nbresume.run.ways import settle
@@ -302,6 +303,8 @@ class Recovery:
             self._journal, self._world, history, attempt, answer, lines
         )
         self._journal.decide(record)
+        if record.manifest is not None:
+            publish_given(self._journal, self._world, step)
         return record
 
     def check_known(self, step: str, order: Order) -> None:
