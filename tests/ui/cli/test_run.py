@@ -163,21 +163,21 @@ def test_a_kernel_that_dies_is_one_and_resumes(in_child, notebook):
     assert ledger(notebook) == ["a", "b", "c", "c"]
 
 
+def kernel_spec(folder, name, code):
+    """Install a kernel that is this Python with some code; return how it is found."""
+    spec = folder / "data" / "kernels" / name
+    spec.mkdir(parents=True)
+    argv = [sys.executable, "-c", code, "-f", "{connection_file}"]
+    described = {"argv": argv, "display_name": name, "language": "python"}
+    (spec / "kernel.json").write_text(json.dumps(described))
+    return {"JUPYTER_PATH": str(folder / "data")}
+
+
 def test_a_kernel_that_does_not_start_is_refused(in_child, notebook, tmp_path):
     """A kernel that ends before it answers is 2, with what it said."""
-    spec = tmp_path / "data" / "kernels" / "broken"
-    spec.mkdir(parents=True)
-    argv = [sys.executable, "-c", "raise SystemExit('no such library')"]
-    described = {"argv": argv, "display_name": "broken", "language": "python"}
-    (spec / "kernel.json").write_text(json.dumps(described))
+    env = kernel_spec(tmp_path, "broken", "raise SystemExit('no such library')")
 
-    done = in_child(
-        "run",
-        notebook,
-        "--kernel",
-        "broken",
-        env={"JUPYTER_PATH": str(tmp_path / "data")},
-    )
+    done = in_child("run", notebook, "--kernel", "broken", env=env)
 
     assert done.code == 2, done.said
     assert "its kernel did not start" in done.err
@@ -345,8 +345,6 @@ def test_an_output_that_cannot_be_written_is_refused(in_child, notebook):
 
 def test_a_kernel_without_nbresume_is_refused(in_child, notebook, tmp_path):
     """A kernel that cannot import nbresume is 2, with what to install."""
-    spec = tmp_path / "data" / "kernels" / "bare"
-    spec.mkdir(parents=True)
     hide = (
         "import sys\n"
         "class Hidden:\n"
@@ -357,17 +355,9 @@ def test_a_kernel_without_nbresume_is_refused(in_child, notebook, tmp_path):
         "from ipykernel.kernelapp import launch_new_instance\n"
         "launch_new_instance()"
     )
-    argv = [sys.executable, "-c", hide, "-f", "{connection_file}"]
-    described = {"argv": argv, "display_name": "bare", "language": "python"}
-    (spec / "kernel.json").write_text(json.dumps(described))
+    env = kernel_spec(tmp_path, "bare", hide)
 
-    done = in_child(
-        "run",
-        notebook,
-        "--kernel",
-        "bare",
-        env={"JUPYTER_PATH": str(tmp_path / "data")},
-    )
+    done = in_child("run", notebook, "--kernel", "bare", env=env)
 
     assert done.code == 2, done.said
     assert "the notebook's kernel has no nbresume" in done.err
