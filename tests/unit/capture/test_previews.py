@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import polars
+import polars as pl
 import pytest
 from PIL import Image
 
@@ -157,7 +157,7 @@ def test_a_series_and_other_tables_are_told_alike():
     series = preview_of(pd.Series([1, 2], index=["a", "b"], name="s"))
     assert (series.columns, series.rows) == (["", "s"], [["a", "1"], ["b", "2"]])
 
-    frame = polars.DataFrame({"a": [1, None], "b": ["x", "y"]})
+    frame = pl.DataFrame({"a": [1, None], "b": ["x", "y"]})
     assert preview_of(frame).rows == [["1", "x"], ["None", "y"]]
     assert preview_of(frame.to_arrow()).rows == preview_of(frame).rows
 
