@@ -124,16 +124,14 @@ class Notebook:
     def run(self, text):
         """Run a cell as a step, and return what its commit holds."""
         self.cells.append(text)
-        live, before = self.live, self.live.users()
+        live = self.live
+        live.mark()
         exec(compile(text, "<cell>", "exec"), self.namespace)
-        users = live.users()
-        same = {n for n, v in users.items() if n in before and before[n] is v}
-        written = live.changed(users) & same | users.keys() - same
+        moved = live.moved()
+        users = live.names.users
+        written = live.changed(users) | moved.bound
         for name in written:
-            if name not in same:
-                live.entry(name).seen = None
             live.mark_attempt(name, "s")
-        live.forget_gone()
         captured = self.snapshot.take(written)
         assert not captured.not_kept, (self.cells, captured.not_kept)
         parts = {d: bytes(part.data) for d, part in captured.parts.items()}
@@ -178,8 +176,9 @@ class Whole(Notebook):
         found = {id(value): value for value in compound.values()}
         seen = {}
         for key, value in list(found.items()):
-            reach = look(value, self.namespace).reach
-            found |= {i: o for i, o in view_owners(reach).items() if i not in found}
+            found_in = look(value, self.namespace)
+            reach, owners = found_in.reach, view_owners(found_in.singles)
+            found |= {i: o for i, o in owners.items() if i not in found}
             for inner, part in reach.items():
                 if seen.setdefault(inner, key) != key and not importable(part):
                     found.setdefault(inner, part)

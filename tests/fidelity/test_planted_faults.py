@@ -80,15 +80,15 @@ def test_an_alias_edge_is_dropped(monkeypatch):
     """A name whose value changed through another one would keep its old value."""
     case = "alias, dict, view, change in place"
     assert identity_of(case) == []
-    whole = live.sharing
+    whole = live.Live.sharing
 
-    def drops_one(names, reaches):
+    def drops_one(self, names):
         """Miss one of the names that share an object with these."""
         names = set(names)
-        found = whole(names, reaches)
+        found = whole(self, names)
         return found - set(sorted(found - names)[:1])
 
-    monkeypatch.setattr(live, "sharing", drops_one)
+    monkeypatch.setattr(live.Live, "sharing", drops_one)
 
     assert identity_of(case) != []
 

@@ -9,11 +9,12 @@ value becomes a graph of parts; parts in a circle are told apart by what they le
 import contextlib
 import copyreg
 import marshal
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from nbresume.capture import arrays, definition_parts, denied
 from nbresume.capture.atoms import ATOM_BYTES, Parts, Undecidable, tag_of, type_name
+from nbresume.capture.boxes import BOXES, box_kids, box_parts, box_tag, box_token
 from nbresume.capture.circles import Graph, Ref, join, merged, short, solve
 from nbresume.capture.instances import (
     Plain,
@@ -23,20 +24,33 @@ from nbresume.capture.instances import (
     scalar_token,
     state_kids,
 )
-from nbresume.capture.looks import Look, Seen
+from nbresume.capture.looks import Look, Seen, Visits
 from nbresume.capture.own_dict import held_dict
-from nbresume.capture.tables import BIG_ITEMS, LEAVES, MANY, MARSHAL, TEXTS, table
+from nbresume.capture.singletons import singleton_types, singletons
+from nbresume.capture.tables import (
+    BIG_ITEMS,
+    LEAVES,
+    MANY,
+    MARSHAL,
+    TEXTS,
+    Blocked,
+    table,
+)
 from nbresume.model.digests import payload_digest
 
 DEEPEST = 20_000
 """Parts of parts of … : no pickle could follow much less."""
 _NESTED = 40
 """So deep a container is walked at once; a deeper one waits for its turn."""
-_SORTABLE = ({int}, {str}, {bytes})
-_BOXES = frozenset({list, tuple, dict, set, frozenset})
 
 
-def look(value: Any, namespace: Mapping[str, Any], *, many: int = MANY) -> Look:
+def look(
+    value: Any,
+    namespace: Mapping[str, Any],
+    *,
+    named: Container[int] = frozenset(),
+    many: int = MANY,
+) -> Look:
     """Return the digest of a value and what it reaches; never raises an error of it.
 
     Parameters
@@ -45,26 +59,28 @@ def look(value: Any, namespace: Mapping[str, Any], *, many: int = MANY) -> Look:
         Any value.
     namespace
         The namespace of the notebook.
+    named
+        The ids of objects that have a name: what the value reaches through them is
+        told apart.
     many
         So many items of a container are taken at once where that is possible. Digests
         are comparable only if they were taken with the same number.
     """
-    walk = _Walk(namespace, many=many)
+    walk = _Walk(namespace, named=named, many=many)
     try:
-        digest = payload_digest(walk.token(value))
-        return Look(digest, "", walk.seen, walk.visits, walk.aside)
+        return walk.found(payload_digest(walk.token(value)))
     except Undecidable as error:
         why = str(error)
     except RecursionError:
         why = "nested too deep"
     except Exception as error:  # noqa: BLE001 - a value's own code may raise anything
         why = f"{type(error).__name__} while it was looked at"
-    return Look(None, why, walk.seen, walk.visits, walk.aside)
+    return walk.found(None, why)
 
 
 def reach_outside(
     value: Any, namespace: Mapping[str, Any], stop: frozenset[int]
-) -> dict[int, Any]:
+) -> Seen:
     """Return what a value reaches without passing through some other objects.
 
     Parameters
@@ -80,7 +96,7 @@ def reach_outside(
     # what cannot be decided further on was reached all the same
     with contextlib.suppress(Exception):
         walk.token(value)
-    return {i: seen for i, seen in walk.seen.reach().items() if i not in walk.stop}
+    return walk.own
 
 
 class _Walk:
@@ -91,93 +107,137 @@ class _Walk:
         namespace: Mapping[str, Any],
         stop: frozenset[int] = frozenset(),
         *,
+        named: Container[int] = frozenset(),
         many: int = MANY,
     ) -> None:
-        self.stop = stop
+        self._stop = stop
         self._many = many
-        self.seen = Seen()
-        self.visits: list[int] = []
-        self.aside: list[int] = []
-        self._asides: list[Any] = []
+        self.own = Seen()
+        self._inner = Seen()
+        self._named = named
+        self._root = 0
+        self._passed: set[int] = set()
+        self._is_mixed = False
+        self._is_data = True
+        # What is taken apart now was reached through an object that has a name.
+        self._is_inside = False
+        self._inside_only: set[int] = set()
+        self._visits = Visits()
+        self._aside = Visits()
+        self._asides: list[tuple[Any, bool]] = []
         self._namespace = namespace
-        self._singletons = definition_parts.singletons()
+        self._singletons = singletons()
         self._refs: dict[int, Ref] = {}
         # Parts are often made for the walk only. While they live, no other object
         # gets their id.
         self._kept: list[Any] = []
         self._caches: dict[type, frozenset[str]] = {}
         self._plain: dict[type, Plain | None] = {}
-        self._blocked = {id(namespace), *self._singletons, *stop}
-        self._todo: list[tuple[Any, int, int]] = []
+        self._blocked = Blocked(namespace, singleton_types())
+        self._todo: list[tuple[Any, int, int, bool]] = []
         self._graph = Graph()
+
+    def found(self, digest: str | None, why: str = "") -> Look:
+        """Return what the walk found."""
+        return Look(
+            digest,
+            why,
+            self.own,
+            self._inner,
+            self._visits,
+            self._aside,
+            frozenset(self._passed),
+            self._is_mixed,
+            self._is_data and digest is not None,
+        )
 
     def token(self, value: Any) -> bytes:
         """Return the token of a value: its identity as a value."""
+        self._root = id(value)
         root = self._ref(value, 0, 0)
         self._walk()
         token = root if isinstance(root, bytes) else solve(self._graph, root)
-        visits, self.visits = self.visits, self.aside
+        visits, self._visits = self._visits, self._aside
         # whatever a cache holds, it says nothing about the value
         with contextlib.suppress(Undecidable):
             while self._asides:
-                self._ref(self._asides.pop(), 0, 0)
+                aside, self._is_inside = self._asides.pop()
+                self._ref(aside, 0, 0)
                 self._walk()
-        self.visits = visits
+        self._visits = visits
         return token
 
     def _walk(self) -> None:
         while self._todo:
-            todo, at, depth = self._todo.pop()
+            todo, at, depth, self._is_inside = self._todo.pop()
             if depth > DEEPEST:
                 message = "nested too deep"
                 raise Undecidable(message)
             parts = self._parts(todo)
-            for seen in parts.seen:
-                self.seen.add(seen)
-            self.visits += map(id, parts.seen)  # owners of memory are no kids
+            for seen in parts.seen:  # owners of memory are no kids
+                self._seen().add(seen)
+                self._visits.add(seen)
             self._kept.append(parts)
             kids = [self._ref(kid, depth + 1, 0) for kid in parts.kids]
-            self._asides += parts.aside
+            self._asides += [(one, self._is_inside) for one in parts.aside]
             self._graph.fill(at, parts.tag, kids, ordered=parts.ordered)
+
+    def _seen(self) -> Seen:
+        return self._inner if self._is_inside else self.own
 
     def _ref(self, value: Any, depth: int, nested: int) -> Ref:
         kind = type(value)
         if kind in LEAVES:
             return self._leaf(value, kind)
-        self.visits.append(id(value))
-        known = self._refs.get(id(value))
+        self._visits.add(value)
+        i = id(value)
+        known = self._refs.get(i)
         if known is not None:
+            if not self._is_inside and i in self._inside_only:
+                self._is_mixed = True
             return known
-        if id(value) in self.stop:
+        if i in self._stop:
             return b"outside"
         self._kept.append(value)
+        was_inside = self._is_inside
+        if i in self._named and i != self._root:
+            self._passed.add(i)
+            self._is_inside = True
+        if self._is_inside:
+            self._inside_only.add(i)
+        ref = self._refs[i] = self._new_ref(value, kind, depth, nested)
+        self._is_inside = was_inside
+        return ref
+
+    def _new_ref(self, value: Any, kind: type, depth: int, nested: int) -> Ref:
         ref: Ref | None
-        if kind in _BOXES:
+        if kind in BOXES:
             ref = self._box(value, kind)
         else:
+            self._is_data = False
             ref = short(scalar_token(value, kind)) or None
-        if ref is None:
-            ref = self._refs[id(value)] = self._graph.add()
-            found = self._table(value, kind, ref, depth)
-            if found is not None:
-                ref = found
-            elif kind in _BOXES and nested < _NESTED:
-                ref = self._nest(value, kind, ref, depth, nested + 1)
-            else:
-                self._todo.append((value, ref, depth))
-        self._refs[id(value)] = ref
+        if ref is not None:
+            return ref
+        ref = self._refs[id(value)] = self._graph.add()
+        found = self._table(value, kind, ref, depth)
+        if found is not None:
+            return found
+        if kind in BOXES and nested < _NESTED:
+            return self._nest(value, kind, ref, depth, nested + 1)
+        self._todo.append((value, ref, depth, self._is_inside))
         return ref
 
     def _table(self, value: Any, kind: type, at: int, depth: int) -> Ref | None:
         """Walk a large container at once; None if it has to be taken apart."""
         if kind not in (list, tuple, dict) or len(value) < self._many:
             return None
-        found = table(value, self._plain_of, self._blocked)
+        found = table(value, self._plain_of, self._blocked, self._stop)
         if found is None:
             return None
-        self.seen.add_all(found.seen)
-        self.visits += found.visits
-        self.aside += found.aside
+        self._seen().add_all(found.seen)
+        for row in found.visits:
+            self._visits.add_row(row)
+        self._aside.add_row(found.aside)
         tag = join(b"table", map(short, found.pieces))
         kids = [self._ref(kid, depth + 1, 0) for kid in (*found.kinds, *found.others)]
         tokens = [kid for kid in kids if isinstance(kid, bytes)]
@@ -189,12 +249,12 @@ class _Walk:
     def _nest(self, value: Any, kind: type, at: int, depth: int, nested: int) -> Ref:
         """Walk a container at once; without a circle below it, it needs no node."""
         ordered = kind is not set and kind is not frozenset
-        kids = [self._ref(kid, depth + 1, nested) for kid in _box_kids(value, kind)]
+        kids = [self._ref(kid, depth + 1, nested) for kid in box_kids(value, kind)]
         tokens = [kid for kid in kids if isinstance(kid, bytes)]
         if len(tokens) < len(kids):
-            self._graph.fill(at, _box_tag(value, kind), kids, ordered=ordered)
+            self._graph.fill(at, box_tag(value, kind), kids, ordered=ordered)
             return at
-        return join(_box_tag(value, kind), tokens if ordered else sorted(tokens))
+        return join(box_tag(value, kind), tokens if ordered else sorted(tokens))
 
     def _leaf(self, value: Any, kind: type) -> bytes:
         if kind not in TEXTS or len(value) <= ATOM_BYTES:
@@ -202,7 +262,7 @@ class _Walk:
         # a long text may stand in many places
         known = self._refs.get(id(value))
         if not isinstance(known, bytes):
-            self.seen.add(value)
+            self._seen().add(value)
             known = self._refs[id(value)] = short(marshal.dumps(value, MARSHAL))
         return known
 
@@ -211,13 +271,13 @@ class _Walk:
         if value is self._namespace:
             return b"namespace"
         if (kind is not tuple and kind is not frozenset) or len(value) > BIG_ITEMS:
-            self.seen.add(value)
+            self._seen().add(value)
         kinds = set(map(type, value))
         if kind is dict:
             kinds.update(map(type, value.values()))
         if not kinds <= LEAVES:
             return None
-        token = _box_token(value, kind, kinds)
+        token = box_token(value, kind, kinds)
         if len(token) > ATOM_BYTES and kinds & TEXTS:
             self._reach_texts(value)
             if kind is dict:
@@ -227,12 +287,12 @@ class _Walk:
     def _reach_texts(self, items: Iterable[Any]) -> None:
         for item in items:
             if type(item) in TEXTS and len(item) > ATOM_BYTES:
-                self.seen.add(item)
+                self._seen().add(item)
 
     def _parts(self, value: Any) -> Parts:
         kind = type(value)
-        if kind in _BOXES:
-            return _box_parts(value, kind)
+        if kind in BOXES:
+            return box_parts(value, kind)
         if value is NotImplemented:
             return Parts(b"NotImplemented")
         named = self._singletons.get(id(value))
@@ -308,34 +368,8 @@ class _Walk:
     def _see_held(self, value: Any) -> None:
         attributes = held_dict(value)
         if attributes is not None:
-            self.seen.add(attributes)
-            self.aside.append(id(attributes))
-
-
-def _box_token(value: Any, kind: type, kinds: set[type]) -> bytes:
-    if kind is not set and kind is not frozenset:
-        return marshal.dumps(value, MARSHAL)
-    if kinds in _SORTABLE:
-        items = marshal.dumps(sorted(value), MARSHAL)
-    else:
-        tokens = sorted(marshal.dumps(item, MARSHAL) for item in value)
-        items = marshal.dumps(tokens, MARSHAL)
-    return kind.__name__.encode() + items
-
-
-def _box_parts(value: Any, kind: type) -> Parts:
-    ordered = kind is not set and kind is not frozenset
-    return Parts(_box_tag(value, kind), _box_kids(value, kind), ordered=ordered)
-
-
-def _box_tag(value: Any, kind: type) -> bytes:
-    return b"%b %d" % (kind.__name__.encode(), len(value))
-
-
-def _box_kids(value: Any, kind: type) -> list[Any]:
-    if kind is dict:
-        return [part for pair in value.items() for part in pair]
-    return list(value)
+            self._seen().add(attributes)
+            self._aside.add(attributes)
 
 
 def _named_parts(value: Any, name: str) -> Parts:

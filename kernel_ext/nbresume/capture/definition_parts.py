@@ -44,16 +44,6 @@ WEAK: tuple[type, ...] = (
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
 _STATIC_TYPE = 1 << 9
 """``Py_TPFLAGS_HEAPTYPE``: not set for the types that are built into C code."""
-_SINGLETONS = (
-    ("random", "_inst"),
-    ("numpy.random.mtrand", "_rand"),
-    ("numpy.random.mtrand", "_rand._bit_generator"),
-    ("IPython.core.interactiveshell", "InteractiveShell._instance"),
-    ("os", "environ"),
-    *(("sys", name) for name in ("stdin", "stdout", "stderr")),
-    *(("dataclasses", name) for name in ("MISSING", "KW_ONLY")),
-    ("dataclasses", "_HAS_DEFAULT_FACTORY"),
-)
 _VOLATILE = frozenset(
     {
         *("__dict__", "__weakref__", "__module__", "__qualname__", "__slotnames__"),
@@ -74,22 +64,6 @@ ENUM_TABLES = frozenset(
 _MEMBER_FIELDS = frozenset({"_value_", "_name_", "__objclass__", "_sort_order_"})
 """What every member of an enum has of its class."""
 _PROTOCOL_FIELDS = ("__protocol_attrs__", "__non_callable_proto_members__")
-
-
-def singletons() -> dict[int, tuple[str, str]]:
-    """Return id → (module, path in it) of objects that exist once in each process.
-
-    They are referred to, never copied: a copy of the global random state would leave
-    the seeded stream, a copy of the environment would change nothing.
-    """
-    found = {}
-    for module, path in _SINGLETONS:
-        value: Any = sys.modules.get(module)
-        for name in path.split("."):
-            value = getattr(value, name, None)
-        if value is not None:
-            found[id(value)] = (module, path)
-    return found
 
 
 def globals_home(function: types.FunctionType, namespace: Mapping[str, Any]) -> str:

@@ -30,10 +30,10 @@ from nbresume.capture.definition_parts import (
     globals_home,
     remade_attributes,
     repeated_attributes,
-    singletons,
     used_globals,
     with_layout,
 )
+from nbresume.capture.singletons import singletons
 from nbresume.capture.sources import (
     code_parts,
     make_code_of,

@@ -7,16 +7,17 @@ whether it changed since, and never compared with another kernel's.
 
 import types
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from nbresume.capture import denied
-from nbresume.capture.atoms import SCALARS, is_atom, type_name
+from nbresume.capture.atoms import is_atom, type_name
 from nbresume.capture.canonical import look
 from nbresume.capture.entries import CellText, Entry, Made
+from nbresume.capture.known import Known
 from nbresume.capture.looks import Look, is_swapped
-from nbresume.capture.pending import Pending, PendingNames
-from nbresume.capture.touched import functions_names, is_users, sharing
-from nbresume.capture.units import Identities
+from nbresume.capture.pending import Pending
+from nbresume.capture.touched import functions_names, is_users
 
 VALUE = "v:"
 """Prefix of a version that is a digest of the value: equal work, equal version."""
@@ -24,91 +25,26 @@ OPAQUE = "o:"
 """Prefix of a version that nothing else equals: the value cannot be compared."""
 
 
-class Live:
-    """The table of names over one namespace, and the identities of its objects."""
+class Live(Known):
+    """The names of one namespace: values, versions, and what changes them."""
 
     def __init__(
         self, namespace: MutableMapping[str, Any], *, new_nonce: Callable[[], str]
     ) -> None:
-        self.namespace = namespace
-        self.identities = Identities()
-        self.gone: dict[str, CellText] = {}
-        """Name → the plain cell that deleted it."""
-        self._unset: set[str] = set()
-        """Names removed here while a plain cell ran: not its doing."""
-        self.pending = PendingNames()
+        super().__init__(namespace)
         self._parked: dict[str, Entry] = {}
         """Name → what a patched module was, while it stands above the patch."""
-        self.unkept: dict[str, str] = {}
-        """Name → the step that made it and could not keep its value."""
         self._loaded: set[str] = set()
         """Names loaded while a cell ran, looked at before it could change them."""
-        self._entries: dict[str, Entry] = {}
         self._new_nonce = new_nonce
-
-    def users(self) -> dict[str, Any]:
-        """Return the names of the user and their values now."""
-        return {n: v for n, v in self.namespace.items() if is_users(n)}
-
-    def find(self, name: str) -> Entry | None:
-        """Return what is known of a name's present value; None if it has none."""
-        if name not in self.namespace:
-            return self._entries.get(name) if name in self.pending else None
-        self.pending.drop(name)
-        self.unkept.pop(name, None)
-        entry = self._entries.get(name)
-        value = self.namespace[name]
-        if entry is None or entry.value is not value:
-            # rebound behind our back (a thread, a callback): nobody's value
-            entry = self._entries[name] = Entry(value, Made.AMBIENT)
-        return entry
-
-    def entry(self, name: str) -> Entry:
-        """Return what is known of a name that has a value."""
-        entry = self.find(name)
-        if entry is None:
-            raise KeyError(name)
-        return entry
-
-    def left_by(self, step: str) -> list[str]:
-        """Return the names whose value an attempt of a step left."""
-        attempted = [n for n, e in self._entries.items() if e.made is Made.ATTEMPT]
-        found = [(name, self.find(name)) for name in attempted]
-        return [n for n, e in found if e and e.made is Made.ATTEMPT and e.step == step]
-
-    def known(self) -> dict[str, Entry]:
-        """Return what is known now of every name, loaded or not; nothing is checked."""
-        return dict(self._entries)
-
-    def ambient(self) -> dict[str, Entry]:
-        """Return the names of the user that plain cells, or nobody, made."""
-        users, known = self.users(), self._entries
-        # one call a name would be felt with thousands of them
-        stale = [
-            n for n, v in users.items() if n not in known or known[n].value is not v
-        ]
-        for name in stale:
-            self.find(name)
-        return {n: known[n] for n in users if known[n].made is Made.AMBIENT}
-
-    def compound(self) -> dict[str, Any]:
-        """Return the names of the user whose value may be made of other objects."""
-        users = self.users().items()
-        return {
-            n: v for n, v in users if type(v) not in SCALARS and not self._is_plain(v)
-        }
-
-    def has(self, name: str) -> bool:
-        """Say whether a name has a value, loaded or not."""
-        return name in self.namespace or name in self.pending
 
     # -- values that wait -------------------------------------------------------
 
     def defer(self, name: str, entry: Entry, pending: Pending) -> None:
         """Give a name a value that is loaded when somebody needs it."""
         self.unset(name)
-        self._unset.discard(name)
         self._entries[name] = entry
+        self._made[entry.made].add(name)
         self.pending.add(name, pending)
         self.unkept.pop(name, None)
         self.gone.pop(name, None)
@@ -125,6 +61,7 @@ class Live:
             if name not in self.pending or name in self.namespace:
                 return
             entry = self._entries.pop(name)
+            self._made[entry.made].discard(name)
             entry.value = self.pending.take(name)
             self.set(name, entry)
 
@@ -159,8 +96,19 @@ class Live:
         self.load(name)
         entry = self.entry(name)
         if entry.seen is None:
-            entry.seen = look(entry.value, self.namespace)
+            self.saw(name, self.fresh_look(entry.value))
+        assert entry.seen is not None  # noqa: S101 - for the type checker
         return entry.seen
+
+    def fresh_look(self, value: Any) -> Look:
+        """Return a look at a value as it is now."""
+        return look(value, self.namespace, named=self.names.named)
+
+    def _look_at_all(self) -> None:
+        """Look at every value that was never looked at."""
+        for name in [*self._unseen]:
+            if self.find(name) is not None and name in self._unseen:
+                self.look(name)
 
     def version(self, name: str) -> str:
         """Return the version of a name's value."""
@@ -199,7 +147,7 @@ class Live:
             return entry.calls
         if self._is_plain(entry.value):
             return frozenset()
-        return functions_names(self.look(name).reach, self.namespace)
+        return functions_names(self.look(name).singles, self.namespace)
 
     def closure(self, names: Iterable[str]) -> frozenset[str]:
         """Return these names and all that functions among their values may use."""
@@ -215,6 +163,15 @@ class Live:
             }
         return frozenset(closed)
 
+    def free(self) -> None:
+        """Hold no object that the namespace does not reach: free old versions."""
+        self._look_at_all()
+        alive = {
+            i for i in self._loose if i in self.names.named or self._holders.of({i})
+        }
+        self.identities.free(self._loose - alive)
+        self._loose = set()
+
     def touched(self, names: Iterable[str]) -> frozenset[str]:
         """Return the names whose value code using these names could change.
 
@@ -223,21 +180,38 @@ class Live:
         names = set(names)
         self.load_all(names)
         while True:
-            reaches = self._reaches()
-            touched = sharing(names, reaches)
-            reached = set[int]().union(*(reaches[name].keys() for name in touched))
-            more = self.pending.sharing(self.identities.ids_among(reached))
+            touched = self.sharing(names)
+            more = self.waiting_for(touched)
             if not more:
                 return touched
             self.load_all(more)
 
-    def _reaches(self) -> dict[str, Mapping[int, Any]]:
-        """Return what the value of each name reaches, of all that are compound."""
-        return {name: self.look(name).reach for name in self.compound()}
+    def sharing(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the compound ones of these names, and all that share with them."""
+        self._look_at_all()
+        chosen = {name for name in names if name in self.names.compound}
+        found = set(chosen)
+        for name in chosen:
+            found |= self._holders.of(self.look(name).reach.keys())
+        return frozenset(found)
 
-    def _other_reaches(self, value: Any) -> list[Mapping[int, Any]]:
-        reaches = self._reaches().items()
-        return [r for name, r in reaches if self.namespace[name] is not value]
+    def waiting_for(self, names: Iterable[str]) -> list[str]:
+        """Return the names that wait and share data with the values of these."""
+        if not self.pending:
+            return []
+        reaches = [self.look(n).reach.keys() for n in names if n in self.names.compound]
+        ids = set[str]().union(*map(self.identities.ids_among, reaches))
+        return self.pending.sharing(ids)
+
+    def _other_reaches(self, value: Any, *looks: Look) -> list[Mapping[int, Any]]:
+        """Return what the values of other names reach, of all that share with these."""
+        self._look_at_all()
+        names = set[str]().union(*(self._holders.of(s.reach.keys()) for s in looks))
+        return [
+            self.look(name).reach
+            for name in names
+            if self.namespace.get(name) is not value
+        ]
 
     def changed(self, names: Iterable[str]) -> frozenset[str]:
         """Return those whose value is not the one last looked at.
@@ -251,19 +225,23 @@ class Live:
             entry = self._entries.get(name)
             if not self._stands(name, entry) or entry is None or entry.seen is None:
                 continue
-            now = look(entry.value, self.namespace)
+            now = self.fresh_look(entry.value)
             if now.digest is None:
                 # whether it changed cannot be seen, so it did
                 moved = denied.moves_when_read(entry.value)
             else:
                 moved = now.digest != entry.seen.digest or (
-                    now.visits != entry.seen.visits
-                    and is_swapped(entry.seen, now, self._other_reaches(entry.value))
+                    not now.visits.is_same(entry.seen.visits)
+                    and is_swapped(
+                        entry.seen,
+                        now,
+                        self._other_reaches(entry.value, entry.seen, now),
+                    )
                 )
             if moved:
                 changed.add(name)
             if not now.is_same(entry.seen):
-                entry.seen = now
+                self.saw(name, now)
         if changed:
             self._void(changed, names - changed)
         return frozenset(changed)
@@ -276,26 +254,40 @@ class Live:
         )
 
     def _void(self, changed: set[str], unchanged: set[str]) -> None:
-        dirty: set[int] = set()
+        clean = {id(self.namespace[n]) for n in unchanged if n in self.namespace}
+        self.void(changed, clean)
+
+    def void(self, changed: Iterable[str], clean: AbstractSet[int]) -> None:
+        """Let no object stand for its unit that changed values reach.
+
+        Parameters
+        ----------
+        changed
+            Names whose value was changed in place.
+        clean
+            The ids of objects that are known to be as they were.
+        """
         for name in changed:
             entry = self._entries[name]
-            dirty |= {id(entry.value), *(entry.seen.reach if entry.seen else ())}
-        clean = {id(self.namespace[n]) for n in unchanged if n in self.namespace}
-        self.identities.void(dirty - clean)
+            dirty = {id(entry.value)}
+            if entry.seen:
+                dirty |= self.identities.known_among(entry.seen.reach.keys())
+            self.identities.void(dirty - clean)
 
     def set(self, name: str, entry: Entry) -> None:
         """Bind the name to the entry's value."""
-        self.namespace[name] = entry.value
-        self._entries[name] = entry
+        self.names.bind(name, entry.value)
+        self._enter(name, entry)
+        self._moves.settle(name)
         self.pending.drop(name)
         self.unkept.pop(name, None)
         self.gone.pop(name, None)
 
     def unset(self, name: str) -> None:
         """Remove the name."""
-        if self.namespace.pop(name, None) is not None:
-            self._unset.add(name)
-        self._entries.pop(name, None)
+        self.names.unbind(name)
+        self._moves.settle(name)
+        self._drop(name)
         self.pending.drop(name)
 
     def park(self, name: str, entry: Entry) -> None:
@@ -313,29 +305,17 @@ class Live:
         self.set(name, parked)
         return True
 
-    def note_plain(
-        self, cell: CellText, *, before: dict[str, Any], touched: Iterable[str]
-    ) -> None:
+    def note_plain(self, cell: CellText, *, touched: Iterable[str]) -> None:
         """Mark what a plain cell made, changed or deleted as ambient."""
+        moved = self.moved()
         for name in self.changed({*touched, *self.loaded_in_cell()}):
             self._mark_changed(name, cell)
-        users = self.users()
-        for name, value in users.items():
-            same = name in before and before[name] is value
-            if not same and not self._was_set(name, value):
-                self._entries[name] = Entry(value, Made.AMBIENT, cells=(cell,))
-                self.gone.pop(name, None)
-        for name in before.keys() - users.keys() - self._unset:
-            self._entries.pop(name, None)
+        for name in moved.bound:
+            value = self.namespace[name]
+            self._enter(name, Entry(value, Made.AMBIENT, cells=(cell,)))
+            self.gone.pop(name, None)
+        for name in moved.lost:
             self.gone[name] = cell
-        self._unset.clear()
-
-    def _was_set(self, name: str, value: Any) -> bool:
-        """Say whether a value was bound by `set`: `%steps resume` in a plain cell."""
-        entry = self._entries.get(name)
-        if entry is None or entry.value is not value:
-            return False
-        return entry.made is not Made.AMBIENT or bool(entry.cells)
 
     def note_unseen(self, name: str, cell: CellText) -> None:
         """Mark a name as changed by something that no cell named, after this cell."""
@@ -344,6 +324,8 @@ class Live:
 
     def _mark_changed(self, name: str, cell: CellText) -> None:
         entry = self._entries[name]
+        self._made[entry.made].discard(name)
+        self._made[Made.AMBIENT].add(name)
         if entry.made is not Made.AMBIENT:
             entry.base_step, entry.base_version = entry.step, entry.version
             entry.cells = ()
@@ -353,15 +335,7 @@ class Live:
     def mark_attempt(self, name: str, step: str) -> None:
         """Mark a name's value as left by an attempt of a step."""
         entry = self.entry(name)
-        self._entries[name] = Entry(
-            entry.value, Made.ATTEMPT, step=step, seen=entry.seen
-        )
-
-    def forget_gone(self) -> None:
-        """Drop entries of names that have no value any more."""
-        for name in self._entries.keys() - self.namespace.keys():
-            if name not in self.pending:
-                del self._entries[name]
+        self._enter(name, Entry(entry.value, Made.ATTEMPT, step=step, seen=entry.seen))
 
     @staticmethod
     def _is_plain(value: Any) -> bool:

@@ -10,7 +10,7 @@ import copyreg
 import io
 import pickle
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from nbresume.capture.own_dict import (
     reduce_own_dict,
 )
 from nbresume.capture.registry import DEFAULT, make_registered
+from nbresume.capture.unit_graph import Units
 from nbresume.errors import CaptureError
 
 PROTOCOL = 5
@@ -66,11 +67,17 @@ class Dumped:
 
 
 def dump(
-    values: Sequence[Any], *, units: Mapping[int, str], namespace: Mapping[str, Any]
+    values: Sequence[Any],
+    *,
+    units: Mapping[int, str],
+    namespace: Mapping[str, Any],
+    is_data: bool = False,
 ) -> Dumped:
     """Return one value, or several that form a circle (as a list), as a pickle.
 
     Objects whose id is in `units` are referred to by their object id, except `values`.
+    With `is_data`, the one value is known to consist of Python's own containers and
+    leaves, and of no unit but itself: nothing is asked about any of them.
 
     Raises
     ------
@@ -78,6 +85,8 @@ def dump(
         The value, or something in it, cannot be kept.
     """
     try:
+        if is_data:
+            return Dumped(pickle.dumps(values[0], PROTOCOL), [], frozenset())
         return _Dump(values, units, namespace).run(_Pickler)
     except CaptureError:
         raise
@@ -136,10 +145,22 @@ class _Dump:
         """Return the pickle that a pickler of this kind writes."""
         file = io.BytesIO()
         pickler = kind(file, PROTOCOL, buffer_callback=self.lend)
-        pickler.persistent_id = self.refer
+        pickler.persistent_id = self._referrer()
         pickler.reducer_override = self.reduce
         pickler.dump(self._values[0] if len(self._values) == 1 else list(self._values))
         return Dumped(file.getvalue(), self._buffers, frozenset(self._refs))
+
+    def _referrer(self) -> Callable[[Any], str | None]:
+        """Return what is asked for every object of the stream: kept short."""
+        units, refer = self._units, self.refer
+        named, rest = units.tables() if isinstance(units, Units) else (units, ())
+        few = frozenset((*rest, *self._special))
+
+        def find(value: Any) -> str | None:
+            key = id(value)
+            return refer(value) if key in named or key in few else None
+
+        return find
 
     def refer(self, value: Any) -> str | None:
         """Return the object id of what is cut out of the stream."""

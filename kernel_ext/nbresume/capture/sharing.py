@@ -7,68 +7,73 @@ share very many unnamed objects (a figure and its axes) become one unit instead
 
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nbresume.capture.canonical import reach_outside
+from nbresume.capture.looks import Look, Seen
 
 TIGHT = 20
 """Names that share more unnamed objects than this are one unit."""
 
 
-def own_reaches(
-    compound: Mapping[str, Any],
-    full: Mapping[str, Mapping[int, Any]],
-    written: frozenset[str],
-    namespace: Mapping[str, Any],
-) -> dict[str, Mapping[int, Any]]:
-    """Return what each value reaches without passing through another named one.
-
-    Only names that share something with a written one matter.
+def own_reach(
+    value: Any, seen: Look, named: Mapping[int, Any], namespace: Mapping[str, Any]
+) -> Seen:
+    """Return what a value reaches without passing through another named object.
 
     Parameters
     ----------
-    compound
-        Name → value, of all names whose value is no small immutable thing.
-    full
-        Name → everything that its value reaches.
-    written
-        The names that are captured.
+    value
+        A value of the namespace.
+    seen
+        The newest look at it.
+    named
+        id() → object, of everything that has a name.
     namespace
         The namespace of the notebook.
     """
-    seed: set[int] = set()
-    for name in written & compound.keys():
-        seed |= full[name].keys()
-    bound = frozenset(id(value) for value in compound.values())
-    own: dict[str, Mapping[int, Any]] = {}
-    for name, value in compound.items():
-        reach = full[name]
-        if seed.isdisjoint(reach.keys()):
-            continue
-        holds_named = not (bound - {id(value)}).isdisjoint(reach.keys())
-        # a part may be held directly and through a name as well: only a walk that
-        # stops at the named objects tells
-        own[name] = reach_outside(value, namespace, bound) if holds_named else reach
-    return own
+    inner = seen.inside(named.keys()) - {id(value)}
+    if inner == seen.named and not seen.is_mixed:
+        return seen.own
+    # Names came or went since, stand in a row, or part of what they hold is held
+    # directly as well: only a walk that stops at them tells.
+    return reach_outside(value, namespace, frozenset(named))
 
 
 def shared_objects(
-    compound: Mapping[str, Any],
-    reaches: Mapping[str, Mapping[int, Any]],
+    values: Mapping[str, Any], reaches: Mapping[str, Seen], named: Mapping[int, Any]
 ) -> dict[int, tuple[Any, set[str]]]:
-    """Return the unnamed objects that names with different values share."""
-    holders: dict[int, tuple[Any, set[str]]] = {}
-    for name, reach in reaches.items():
-        for i, value in reach.items():
-            holders.setdefault(i, (value, set()))[1].add(name)
-    bound = {id(value) for value in compound.values()}
+    """Return the unnamed objects that names with different values share.
+
+    Parameters
+    ----------
+    values
+        Name → its value.
+    reaches
+        Name → what the value reaches without passing through a named object.
+    named
+        id() → object, of everything that has a name.
+    """
+    once = {id(values[name]): reaches[name].reach() for name in reaches}
+    # no object of a large value is touched that nothing else reaches
+    met: set[int] = set()
+    shared: set[int] = set()
+    *smaller, largest = sorted(once.values(), key=len) or [{}]
+    for reach in smaller:
+        shared |= met & reach.keys()
+        met |= reach.keys()
+    shared |= met & largest.keys()
+    shared -= named.keys()
+    found: dict[int, tuple[Any, set[str]]] = {}
+    for name, seen in reaches.items():
+        reach = seen.reach()
+        for i in shared & reach.keys():
+            found.setdefault(i, (reach[i], set()))[1].add(name)
     return {
         i: (value, names)
-        for i, (value, names) in holders.items()
-        if i not in bound
-        and not isinstance(value, types.ModuleType)
-        and len({id(compound[name]) for name in names}) > 1
+        for i, (value, names) in found.items()
+        if not isinstance(value, types.ModuleType)
     }
 
 
@@ -81,7 +86,7 @@ def tight_groups(shared: Mapping[int, tuple[Any, set[str]]]) -> list[frozenset[s
     return [names for names, count in counts.items() if count > TIGHT]
 
 
-def view_owners(reach: Mapping[int, Any]) -> dict[int, Any]:
+def view_owners(singles: Iterable[Any]) -> dict[int, Any]:
     """Return the unnamed arrays that several views in one value look into.
 
     A single view is stored as a copy of what it shows; two of one owner must write
@@ -92,7 +97,7 @@ def view_owners(reach: Mapping[int, Any]) -> dict[int, Any]:
         return {}
     views: dict[int, int] = {}
     owners: dict[int, Any] = {}
-    for value in reach.values():
+    for value in singles:
         if type(value) is not numpy.ndarray or value.base is None:
             continue
         owner = value

@@ -13,18 +13,25 @@ from typing import Any
 
 from nbresume.capture import sharing
 from nbresume.capture.atoms import importable, is_atom, type_name
-from nbresume.capture.canonical import look
 from nbresume.capture.denied import is_closed_file
 from nbresume.capture.entries import Made
 from nbresume.capture.live import OPAQUE, Live
 from nbresume.capture.pickling import Dumped, dump, dump_atoms
-from nbresume.capture.unit_graph import Remembered, UnitGraph, deep_of, lose_holders
+from nbresume.capture.unit_graph import (
+    Remembered,
+    UnitGraph,
+    Units,
+    deep_of,
+    lose_holders,
+)
 from nbresume.capture.units import circles
 from nbresume.errors import CaptureError
 from nbresume.model.digests import payload_digest
 from nbresume.model.manifest import Binding, Source, Unit
 from nbresume.model.values import Output
 
+UNKNOWN = ("?",)
+"""The cut of an object that shares nothing with what is captured."""
 CLOSED_FILE = "a closed file"
 """Reason that is not announced: such a handle is left over by every data cell."""
 
@@ -81,32 +88,27 @@ class Snapshot:
             # names that are cut differently now may share with others in their turn
             bound |= more
             self._load_sharing(bound)
-            compound = self._compound()
             captured = Captured()
-            graph = self._graph(compound, bound)
+            related = self._live.sharing(bound)
+            graph = self._graph(related)
             targets = self._bind(bound, captured, graph)
             self._dump_all(graph, targets.values(), captured)
             self._merge_circles(graph, captured)
             self._lose_moved(graph, targets)
             lose_holders(graph)
             graph.deep = deep_of(graph)
-            more = self._recut(graph, compound, bound)
+            more = self._recut(graph, related - bound)
         self._finish(captured, graph, targets, written)
-        self._release(compound)
+        self._live.free()
         return captured
 
     def _load_sharing(self, names: frozenset[str]) -> None:
         """Load what waits and shares data with these names: it is cut with them."""
-        live = self._live
-        reached: set[int] = set()
-        for name in names & live.users().keys():
-            if not is_atom(live.namespace[name]):
-                reached |= live.look(name).reach.keys()
-        live.load_all(live.pending.sharing(live.identities.ids_among(reached)))
+        for name in names & self._live.users().keys():
+            self._live.names.classify(name)
+        self._live.load_all(self._live.waiting_for(names))
 
-    def _recut(
-        self, graph: UnitGraph, compound: Mapping[str, Any], bound: frozenset[str]
-    ) -> frozenset[str]:
+    def _recut(self, graph: UnitGraph, names: Iterable[str]) -> frozenset[str]:
         """Return committed names that hold an object which is another unit now.
 
         Their values have not changed, but what they refer to is cut differently, and
@@ -115,7 +117,7 @@ class Snapshot:
         moved: set[int] = set()
         recut: set[str] = set()
         for object_id, deep in graph.deep.items():
-            value = graph.values[object_id]
+            value = graph.units.object_of(object_id)
             if self._live.identities.is_newest(object_id, deep, value):
                 continue
             recut.add(object_id)
@@ -124,10 +126,10 @@ class Snapshot:
         self._live.load_all(waiting)
         return waiting | frozenset(
             name
-            for name in compound.keys() - bound
+            for name in names
             if (entry := self._live.entry(name)).made is Made.COMMITTED
             and entry.kept
-            and not moved.isdisjoint(self._live.look(name).places)
+            and self._live.look(name).places_of(moved)
         )
 
     def _lose_moved(self, graph: UnitGraph, targets: Mapping[str, str]) -> None:
@@ -136,50 +138,46 @@ class Snapshot:
             return
         for name, object_id in targets.items():
             seen = self._live.look(name).digest
-            now = look(self._live.namespace[name], self._live.namespace).digest
+            now = self._live.fresh_look(self._live.namespace[name]).digest
             if seen is not None and now != seen:
                 graph.errors[object_id] = "a thread changed it while it was captured"
 
     # -- which objects are units ------------------------------------------------
 
-    def _compound(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in self._live.compound().items()
-            if not (callable(value) and importable(value))
-        }
+    def _graph(self, names: Iterable[str]) -> UnitGraph:
+        """Return the objects that may be pickled by themselves.
 
-    def _graph(self, compound: Mapping[str, Any], written: frozenset[str]) -> UnitGraph:
-        full = {name: self._live.look(name).reach for name in compound}
-        reaches = sharing.own_reaches(compound, full, written, self._live.namespace)
-        shared = sharing.shared_objects(compound, reaches)
+        Parameters
+        ----------
+        names
+            Those that are captured, and all that share with them.
+        """
+        live = self._live
+        values = {name: live.names.compound[name] for name in names}
+        looks = {name: live.look(name) for name in values}
+        reaches = {
+            name: sharing.own_reach(
+                value, looks[name], live.names.named, live.namespace
+            )
+            for name, value in values.items()
+        }
+        shared = sharing.shared_objects(values, reaches, live.names.named)
         tight = sharing.tight_groups(shared)
         loose = {
             i: value
             for i, (value, holders) in shared.items()
             if frozenset(holders) not in tight
         }
-        ids: dict[int, str] = {}
-        values: dict[str, Any] = {}
-        named: dict[str, str] = {}
-        for name, value in compound.items():
-            object_id = self._live.identities.id_of(value)
-            ids[id(value)], values[object_id] = object_id, value
-            named.setdefault(object_id, name)
-        for reach in reaches.values():
-            loose |= sharing.view_owners(reach)
-        for i, value in loose.items():
-            if i not in ids:
-                object_id = self._live.identities.id_of(value)
-                ids[i], values[object_id] = object_id, value
-        cuts = {
-            ids[id(compound[name])]: tuple(
-                [ids[i] for i in self._live.look(name).places if i in ids]
-            )
-            for name in reaches
-        }
-        reached = frozenset[int]().union(*(full[name].keys() for name in reaches))
-        return UnitGraph(values, ids, named, cuts, reached, tight)
+        for seen in reaches.values():
+            loose |= sharing.view_owners(seen.single.values())
+        units = Units(live.names.named, loose, live.identities)
+        cuts = {}
+        for name, value in values.items():
+            inside = units.inside(looks[name])
+            places = looks[name].places_of(inside) if len(inside) > 1 else inside
+            cuts[units[id(value)]] = tuple(units[i] for i in places)
+        reached = tuple(seen.reach.keys() for seen in looks.values())
+        return UnitGraph(units, live.names.names_of, cuts, reached, tight)
 
     # -- names ------------------------------------------------------------------
 
@@ -188,7 +186,7 @@ class Snapshot:
     ) -> dict[str, str]:
         """Give each name its binding; return name → object id of those with a unit."""
         targets, atoms = {}, {}
-        for name in sorted(names & self._live.users().keys()):
+        for name in sorted(names & self._live.names.users.keys()):
             value = self._live.namespace[name]
             version = self._live.version(name)
             kind = type_name(value)
@@ -197,10 +195,10 @@ class Snapshot:
             elif is_atom(value):
                 source, target = Source.ATOM, ""
                 atoms[name] = value
-            elif id(value) not in graph.ids:
+            elif id(value) not in graph.units:
                 source, target = Source.IMPORT, str(importable(value))
             else:
-                source, target = Source.UNIT, graph.ids[id(value)]
+                source, target = Source.UNIT, graph.units[id(value)]
                 targets[name] = target
             shape, dtype = _describe(value)
             captured.bindings[name] = Binding(
@@ -235,16 +233,17 @@ class Snapshot:
     def _dump_one(
         self, graph: UnitGraph, object_id: str, captured: Captured
     ) -> tuple[str, list[str], list[str]]:
-        name = graph.named.get(object_id)
-        seen = self._live.look(name).digest if name else None
-        if seen is not None and name is not None:
-            remembered = self._cache.get(object_id)
-            if remembered and self._still_good(graph, object_id, seen, remembered):
-                return remembered.unit
-        dumped = self._dump([object_id], graph, captured)
-        if seen is not None:
-            cut = graph.cuts.get(object_id, ())
-            self._cache[object_id] = Remembered(seen, cut, dumped)
+        name = graph.name_of(object_id)
+        look = self._live.look(name) if name else None
+        if look is None or look.digest is None:
+            return self._dump([object_id], graph, captured)
+        remembered = self._cache.get(object_id)
+        if remembered and self._still_good(graph, object_id, look.digest, remembered):
+            return remembered.unit
+        cut = graph.cuts.get(object_id, UNKNOWN)
+        is_data = look.is_data and {object_id}.issuperset(cut)
+        dumped = self._dump([object_id], graph, captured, is_data=is_data)
+        self._cache[object_id] = Remembered(look.digest, cut, dumped)
         return dumped
 
     def _still_good(
@@ -253,19 +252,25 @@ class Snapshot:
         stream, buffers, refs = remembered.unit
         return (
             remembered.seen == seen
-            and all(ref in graph.values for ref in refs)
-            and remembered.cut == graph.cuts.get(object_id, ())
+            and all(map(graph.units.holds, refs))
+            and remembered.cut == graph.cuts.get(object_id, UNKNOWN)
             and all(self._is_stored(digest) for digest in (stream, *buffers))
         )
 
     def _dump(
-        self, object_ids: list[str], graph: UnitGraph, captured: Captured
+        self,
+        object_ids: list[str],
+        graph: UnitGraph,
+        captured: Captured,
+        *,
+        is_data: bool = False,
     ) -> tuple[str, list[str], list[str]]:
         sys.audit("nbresume.capture", object_ids[0])
         dumped: Dumped = dump(
-            [graph.values[o] for o in object_ids],
-            units=graph.ids,
+            [graph.units.object_of(o) for o in object_ids],
+            units=graph.units,
             namespace=self._live.namespace,
+            is_data=is_data,
         )
         name = object_ids[0]
         stream = _add(captured, dumped.stream, name)
@@ -281,7 +286,7 @@ class Snapshot:
     def _merge_circles(self, graph: UnitGraph, captured: Captured) -> None:
         refs = {o: set(unit[2]) for o, unit in graph.dumped.items()}
         for group in graph.tight:
-            held = (graph.ids.get(id(self._live.namespace[n])) for n in group)
+            held = (graph.units.get(id(self._live.namespace[n])) for n in group)
             ring = sorted({o for o in held if o in refs})
             for one, other in zip(ring, ring[1:] + ring[:1], strict=True):
                 refs[one].add(other)
@@ -305,8 +310,10 @@ class Snapshot:
         targets: Mapping[str, str],
         written: frozenset[str],
     ) -> None:
-        self._live.identities.keep_newest(graph.reached, graph.values)
+        for reach in graph.reached:
+            self._live.identities.keep_newest(reach, graph.units)
         for object_id, deep in graph.deep.items():
+            value = graph.units.object_of(object_id)
             stream, buffers, refs = graph.dumped[object_id]
             captured.units[object_id] = Unit(
                 stream=stream,
@@ -314,10 +321,10 @@ class Snapshot:
                 refs=refs,
                 members=graph.members.get(object_id, []),
                 deep=deep,
-                data=_is_data(graph.values[object_id]),
-                ambient=self._ambient(graph.named.get(object_id), written),
+                data=_is_data(value),
+                ambient=self._ambient(graph.name_of(object_id), written),
             )
-            self._live.identities.remember(object_id, deep, graph.values[object_id])
+            self._live.identities.remember(object_id, deep, value)
         for name, object_id in targets.items():
             if object_id in graph.errors:
                 value = self._live.namespace[name]
@@ -338,12 +345,6 @@ class Snapshot:
         if self._live.entry(name).made is not Made.AMBIENT:
             return None
         return name, self._live.version(name)
-
-    def _release(self, compound: Mapping[str, Any]) -> None:
-        alive = {id(value) for value in self._live.users().values()}
-        for name in compound:
-            alive |= self._live.look(name).reach.keys()
-        self._live.identities.keep_only(alive)
 
 
 def _add(captured: Captured, data: bytes, name: str) -> str:

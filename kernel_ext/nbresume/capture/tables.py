@@ -10,7 +10,7 @@ import io
 import marshal
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import chain, compress, groupby
@@ -44,7 +44,6 @@ _WAYS: dict[type, int] = {
     **dict.fromkeys(LEAVES, _LEAF),
 }
 _ONLY = [bytes(code == way for code in range(256)) for way in range(7)]
-_VISIBLE = bytes(code > _OTHER for code in range(256))
 
 
 class _Probe:
@@ -71,6 +70,22 @@ class _Exact(pickle.Pickler):
         raise _NoTableError
 
 
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """What is never taken with others."""
+
+    namespace: Mapping[str, Any]
+    kinds: AbstractSet[type]
+    """The types of objects that exist once in a process."""
+
+    def is_among(self, dicts: list[Any]) -> bool:
+        """Say whether the namespace is one of these dicts."""
+        size = len(self.namespace)
+        if size not in map(len, dicts):
+            return False
+        return any(one is self.namespace for one in dicts)
+
+
 @dataclass(slots=True)
 class Table:
     """What a large container consists of."""
@@ -85,8 +100,9 @@ class Table:
     """What has to be walked by itself, in order."""
     seen: list[Sequence[Any]] = field(default_factory=list)
     """Objects whose identity can be seen."""
-    visits: list[int] = field(default_factory=list)
-    aside: list[int] = field(default_factory=list)
+    visits: list[Sequence[Any]] = field(default_factory=list)
+    """All that is no leaf and no other, in the order of the levels."""
+    aside: list[Any] = field(default_factory=list)
     """Attributes that something else holds too."""
 
 
@@ -105,7 +121,8 @@ class _Boxes:
 def table(
     value: Any,
     plain_of: Callable[[Any, type], Plain | None],
-    blocked: AbstractSet[int],
+    blocked: Blocked,
+    skipped: AbstractSet[int] = frozenset(),
 ) -> Table | None:
     """Return a large list, tuple or dict level by level; None if it is no such thing.
 
@@ -116,9 +133,11 @@ def table(
     plain_of
         An instance and its class → how all instances of the class hold attributes.
     blocked
-        The ids of objects that must not be entered.
+        Objects for which there is no table.
+    skipped
+        The ids of objects that are left out.
     """
-    walk = _Levels(value, plain_of, blocked)
+    walk = _Levels(value, plain_of, blocked, skipped)
     boxes = _Boxes(**{f"{type(value).__name__}s": [value]})
     try:
         for _ in range(_LEVELS):
@@ -138,11 +157,13 @@ class _Levels:
         self,
         value: Any,
         plain_of: Callable[[Any, type], Plain | None],
-        blocked: AbstractSet[int],
+        blocked: Blocked,
+        skipped: AbstractSet[int],
     ) -> None:
         self.made = Table([type(value).__name__.encode()])
         self._plain_of = plain_of
         self._blocked = blocked
+        self._skipped = skipped
         self._room = _PER_ITEM * len(value)
 
     def items(self, boxes: _Boxes) -> list[Any]:
@@ -152,13 +173,9 @@ class _Levels:
         if self._room < 0:
             raise _NoTableError
         flat = chain.from_iterable
-        values = [*flat(map(dict.values, boxes.dicts))]
-        if (
-            not boxes.lists
-            and not boxes.tuples
-            and LEAVES.issuperset(map(type, values))
-        ):
-            rows = _rows(boxes.dicts)
+        if not boxes.lists and not boxes.tuples:
+            held = flat(map(dict.values, boxes.dicts))
+            rows = _rows(boxes.dicts) if LEAVES.issuperset(map(type, held)) else None
             if rows is not None:
                 self.made.pieces.append(rows)
                 return []
@@ -170,11 +187,13 @@ class _Levels:
             level += keys
         else:
             self.made.pieces.append(written)
-        level += values
+        level += flat(map(dict.values, boxes.dicts))
         return level
 
     def take(self, level: list[Any]) -> _Boxes | None:
         """Note what stands in a level; return what of it has items of its own."""
+        if self._skipped and not self._skipped.isdisjoint(map(id, level)):
+            level = [item for item in level if id(item) not in self._skipped]
         types = [*map(type, level)]
         kinds = set(types)
         if kinds <= LEAVES:
@@ -182,12 +201,17 @@ class _Levels:
             if written is not None:
                 self.made.pieces.append(written)
                 return None
+        if not kinds.isdisjoint(self._blocked.kinds):
+            raise _NoTableError
         hows = {
             kind: self._plain_of(level[types.index(kind)], kind)
             for kind in kinds - _WAYS.keys()
         }
         ways = _WAYS | {kind: _way(how) for kind, how in hows.items()}
-        codes = bytes(map(ways.__getitem__, types))
+        if len(kinds) == 1:
+            codes = bytes([ways[types[0]]]) * len(types)
+        else:
+            codes = bytes(map(ways.__getitem__, types))
         groups = _groups(level, codes)
         leaves = _leaves(groups[_LEAF])
         if leaves is None:
@@ -195,7 +219,7 @@ class _Levels:
             groups = _groups(level, codes)
             leaves = _leaves(groups[_LEAF])
         self.made.pieces += (codes, leaves or b"")
-        self._see(level, codes, groups)
+        self._see(groups)
         self.made.others += groups[_OTHER]
         self._runs(groups[_OBJECT])
         self._runs(groups[_SLOTTED])
@@ -205,15 +229,11 @@ class _Levels:
             return None
         return _Boxes(groups[_LIST], tuples, dicts)
 
-    def _see(self, level: list[Any], codes: bytes, groups: list[list[Any]]) -> None:
+    def _see(self, groups: list[list[Any]]) -> None:
         """Note the identities in a level; others are seen when they are walked."""
-        shown = [group for group in groups[_LIST:] if group]
-        if len(shown) > 1:
-            shown = [[*compress(level, codes.translate(_VISIBLE))]]
-        ids = [*map(id, chain.from_iterable(shown))]
-        if not self._blocked.isdisjoint(ids):
+        if self._blocked.is_among(groups[_DICT]):
             raise _NoTableError
-        self.made.visits += ids
+        self.made.visits += groups[_LIST:]
         self.made.seen += [groups[at] for at in (_LIST, _DICT, _OBJECT, _SLOTTED)]
         self.made.seen.append([x for x in groups[_TUPLE] if len(x) > BIG_ITEMS])
 
@@ -232,7 +252,7 @@ class _Levels:
             once = [*dict(zip(map(id, group), group, strict=True)).values()]
             held = [own for own in map(held_dict, once) if own is not None]
             self.made.seen.append(held)
-            self.made.aside += map(id, held)
+            self.made.aside += held
             found = [*map(vars, group)]
         return found
 

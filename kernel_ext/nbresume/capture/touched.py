@@ -50,11 +50,11 @@ def global_names(code: types.CodeType) -> frozenset[str]:
 
 
 def functions_names(
-    reach: Mapping[int, Any], namespace: Mapping[str, Any]
+    singles: Iterable[Any], namespace: Mapping[str, Any]
 ) -> frozenset[str]:
     """Return the global names that the notebook's functions among these may use."""
     names: set[str] = set()
-    for value in reach.values():
+    for value in singles:
         if isinstance(value, types.FunctionType) and value.__globals__ is namespace:
             names |= global_names(value.__code__)
     return frozenset(names)

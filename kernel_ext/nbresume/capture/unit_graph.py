@@ -1,25 +1,74 @@
 """The objects that are pickled by themselves, while one capture makes their units."""
 
+from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbresume.capture.units import deep_versions
+from nbresume.capture.looks import Look
+from nbresume.capture.units import Identities, deep_versions
+
+
+class Units(Mapping[int, str]):
+    """id() → object id, of every object that is pickled by itself.
+
+    An object gets its object id when it is asked for.
+    """
+
+    def __init__(
+        self, named: Mapping[int, Any], loose: Mapping[int, Any], ids: Identities
+    ) -> None:
+        self._named = named
+        self._loose = loose
+        self._ids = ids
+
+    def __contains__(self, key: object) -> bool:
+        """Say whether the object with this id() is pickled by itself."""
+        return key in self._named or key in self._loose
+
+    def __getitem__(self, key: int) -> str:
+        """Return the object id of the object with this id()."""
+        if key in self._named:
+            return self._ids.id_of(self._named[key])
+        return self._ids.id_of(self._loose[key])
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the id() of each."""
+        return iter(self._named.keys() | self._loose.keys())
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._named.keys() | self._loose.keys())
+
+    def tables(self) -> tuple[Mapping[int, Any], Mapping[int, Any]]:
+        """Return id() → object of those with a name, and of those without."""
+        return self._named, self._loose
+
+    def inside(self, seen: Look) -> set[int]:
+        """Return the id() of those that the pickle of a value meets."""
+        return seen.inside(self._named.keys()) | seen.inside(self._loose.keys())
+
+    def holds(self, object_id: str) -> bool:
+        """Say whether an object with this object id is pickled by itself."""
+        value = self._ids.object_of(object_id)
+        return value is not None and id(value) in self
+
+    def object_of(self, object_id: str) -> Any:
+        """Return the live object with this object id."""
+        return self._ids.object_of(object_id)
 
 
 @dataclass(slots=True)
 class UnitGraph:
     """The objects that are pickled by themselves, while the units are made."""
 
-    values: dict[str, Any]
-    """Object id → live object, of everything that may be referred to."""
-    ids: dict[int, str]
-    """id() → object id."""
-    named: dict[str, str]
-    """Object id → one name that is bound to it."""
+    units: Units
+    names_of: Callable[[int], Collection[str]]
+    """id() → the names that are bound to the object."""
     cuts: dict[str, tuple[str, ...]]
     """Object id → the unit at each place inside it: what it is cut into."""
-    reached: frozenset[int]
-    """id() of everything that names reach which share something with these."""
+    reached: tuple[AbstractSet[int], ...]
+    """For each name that shares something with these, the id() of all it reaches."""
     tight: list[frozenset[str]]
     """Groups of names that become one unit."""
     dumped: dict[str, tuple[str, list[str], list[str]]] = field(default_factory=dict)
@@ -27,6 +76,10 @@ class UnitGraph:
     members: dict[str, list[str]] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     deep: dict[str, str] = field(default_factory=dict)
+
+    def name_of(self, object_id: str) -> str | None:
+        """Return one name that is bound to an object."""
+        return min(self.names_of(id(self.units.object_of(object_id))), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +107,7 @@ def lose_holders(graph: UnitGraph) -> None:
     """Lose every unit that refers to one that cannot be kept."""
     while True:
         lost = {
-            object_id: f"it holds {graph.named.get(ref, 'a part')}: {graph.errors[ref]}"
+            object_id: f"it holds {graph.name_of(ref) or 'a part'}: {graph.errors[ref]}"
             for object_id, (_, _, refs) in graph.dumped.items()
             for ref in refs
             if ref in graph.errors and object_id not in graph.errors

@@ -5,7 +5,8 @@ names one live object, so that names restored in any order share what they share
 The table is void for every object that was seen to change.
 """
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -20,7 +21,11 @@ class Identities:
         self.next_object = 0
         """The next free number; raised past what the run has used."""
         self._ids: dict[int, tuple[str, Any]] = {}
+        self._carriers: dict[str, Any] = {}
+        """Object id → the live object that has it."""
         self._objects: dict[tuple[str, str], Any] = {}
+        self._stored: dict[int, set[tuple[str, str]]] = {}
+        """id() → the units that the object stands for."""
         self._newest: dict[str, str] = {}
         """Object id → the deep version under which names refer to it now."""
 
@@ -31,12 +36,17 @@ class Identities:
             return known[0]
         object_id = f"o{self.next_object}"
         self.next_object += 1
-        self._ids[id(value)] = (object_id, value)
+        self.name(object_id, value)
         return object_id
 
     def name(self, object_id: str, value: Any) -> None:
         """Give a live object this id."""
         self._ids[id(value)] = (object_id, value)
+        self._carriers[object_id] = value
+
+    def object_of(self, object_id: str) -> Any | None:
+        """Return the live object that has an id."""
+        return self._carriers.get(object_id)
 
     def find(self, object_id: str, deep: str) -> Any | None:
         """Return the live object of a stored unit, if it is alive and unchanged."""
@@ -48,7 +58,9 @@ class Identities:
 
     def remember(self, object_id: str, deep: str, value: Any) -> None:
         """Let a live object stand for this unit."""
+        self.forget(object_id, deep)
         self._objects[object_id, deep] = value
+        self._stored.setdefault(id(value), set()).add((object_id, deep))
         self._newest[object_id] = deep
 
     def is_newest(self, object_id: str, deep: str, value: Any) -> bool:
@@ -56,16 +68,19 @@ class Identities:
         stands = self._objects.get((object_id, deep)) is value
         return stands and self._newest.get(object_id) == deep
 
-    def ids_among(self, reached: Collection[int]) -> set[str]:
-        """Return the object ids of those of these live objects that have one."""
-        return {self._ids[i][0] for i in self._ids.keys() & set(reached)}
+    def known_among(self, reached: AbstractSet[int]) -> set[int]:
+        """Return those of these live objects that have an id or stand for a unit."""
+        return (self._ids.keys() & reached) | (self._stored.keys() & reached)
 
-    def keep_newest(self, reached: Iterable[int], units: Container[str]) -> None:
+    def ids_among(self, reached: AbstractSet[int]) -> set[str]:
+        """Return the object ids of those of these live objects that have one."""
+        return {self._ids[i][0] for i in self._ids.keys() & reached}
+
+    def keep_newest(self, reached: AbstractSet[int], units: Container[int]) -> None:
         """Forget reached objects that no name refers to as units of their own now."""
-        for i in self._ids.keys() & set(reached):
-            object_id = self._ids[i][0]
-            if object_id not in units:
-                self._newest.pop(object_id, None)
+        for i in self._ids.keys() & reached:
+            if i not in units:
+                self._newest.pop(self._ids[i][0], None)
 
     def forget_newest(self) -> None:
         """Hold no object for committed as it is: a commit failed."""
@@ -73,18 +88,34 @@ class Identities:
 
     def forget(self, object_id: str, deep: str) -> None:
         """Let no live object stand for this unit."""
-        self._objects.pop((object_id, deep), None)
+        key = (object_id, deep)
+        if key not in self._objects:
+            return
+        i = id(self._objects.pop(key))
+        self._stored[i].discard(key)
+        if not self._stored[i]:
+            del self._stored[i]
 
-    def void(self, ids: set[int]) -> None:
+    def void(self, ids: Iterable[int]) -> None:
         """Forget what the objects with these Python ids stood for: they changed."""
-        self._objects = {k: v for k, v in self._objects.items() if id(v) not in ids}
+        for i in ids:
+            for key in self._stored.pop(i, ()):
+                del self._objects[key]
 
-    def keep_only(self, alive: set[int]) -> None:
-        """Hold no object that the namespace does not reach: free old versions."""
-        self._objects = {k: v for k, v in self._objects.items() if id(v) in alive}
-        self._ids = {k: v for k, v in self._ids.items() if k in alive}
-        kept = {object_id for object_id, _ in self._objects}
-        self._newest = {k: v for k, v in self._newest.items() if k in kept}
+    def free(self, ids: Iterable[int]) -> None:
+        """Hold these objects no longer: the namespace does not reach them any more."""
+        for i in ids:
+            object_id, value = self._ids.pop(i, ("", None))
+            if self._carriers.get(object_id) is value:
+                self._carriers.pop(object_id, None)
+            for object_id, deep in self._stored.pop(i, ()):
+                del self._objects[object_id, deep]
+                if self._newest.get(object_id) == deep:
+                    del self._newest[object_id]
+
+    def all_known(self) -> set[int]:
+        """Return the id() of every object that is held."""
+        return {*self._ids, *self._stored}
 
     def forget_holders(
         self, object_id: str, tables: Iterable[Mapping[str, Unit]]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbresume.capture.atoms import is_atom
-from nbresume.capture.canonical import look
 from nbresume.capture.entries import CellText, Entry, Made
 from nbresume.capture.live import Live
 from nbresume.run.ports import Clock
@@ -151,13 +150,13 @@ class Audit:
         if seen is None or seen.digest is None:
             return
         begun_s = self._clock.monotonic_s()
-        now = look(entry.value, self._live.namespace)
+        now = self._live.fresh_look(entry.value)
         cost_s = self._costs[name] = self._clock.monotonic_s() - begun_s
         if now.digest is None and not self._is_last_try:
             # a thread may hold its lock, or change it just now: once more at the end
             self._doubted[name] = cost_s
             return
-        entry.seen = now
+        self._live.saw(name, now)
         if now.digest == seen.digest:
             self._unchanged.add(name)
             return
@@ -191,15 +190,10 @@ class Audit:
         only then; no name is brought to a position before.
         """
         if self._changed:
-            dirty: set[int] = set()
-            for name in self._changed:
-                entry = self._live.find(name)
-                if entry is not None:
-                    reach = entry.seen.reach if entry.seen else {}
-                    dirty |= {id(entry.value), *reach}
             users = self._live.namespace
             clean = {id(users[name]) for name in self._unchanged if name in users}
-            self._live.identities.void(dirty - clean)
+            found = {n for n in self._changed if self._live.find(n) is not None}
+            self._live.void(found, clean)
         self._changed, self._unchanged = set(), set()
 
     # -- what there is ----------------------------------------------------------

@@ -5,12 +5,13 @@ so is durable, and so is every value of a plain cell that the cell will read.
 """
 
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from nbresume.capture.atoms import importable
-from nbresume.capture.entries import is_ambient_data
+from nbresume.capture.entries import Entry, is_ambient_data
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Captured, Snapshot
 from nbresume.model.codec import canonical
@@ -39,8 +40,6 @@ class Running:
     brought: Brought
     intent: Intent
     revision: int
-    before: dict[str, Any]
-    """The user's names and objects when the body started."""
     touched: frozenset[str]
     process: Baseline
     """Process state when the body started."""
@@ -101,8 +100,9 @@ class Intents:
         """
         standing = brought.standing
         attempt = self._world.ids.attempt_id()
+        ambient = self._live.ambient()
         touched = self._touched(brought)
-        stored = self._store_ambient(brought, attempt)
+        stored = self._store_ambient(brought, attempt, ambient)
         intent = Intent(
             step=standing.step,
             attempt=attempt,
@@ -112,7 +112,7 @@ class Intents:
             ambient=stored.ambient,
             ambient_manifests=stored.manifests,
             deleted_ambient={name: [cell] for name, cell in brought.gone.items()},
-            modules=self._new_modules(),
+            modules=self._new_modules(ambient),
             options=_options(standing.header),
             key=brought.key,
             aliases={n: list(o) for n, o in brought.cues.aliases.items()},
@@ -125,11 +125,11 @@ class Intents:
         )
         revision = self._journal.append(intent)
         self._publish(stored)
+        self._live.mark()
         return Running(
             brought=brought,
             intent=intent,
             revision=revision,
-            before=self._live.users(),
             touched=touched,
             process=self._process.begin(),
             started_at=self._world.clock.now(),
@@ -161,11 +161,13 @@ class Intents:
 
     # -- values of plain cells --------------------------------------------------
 
-    def _store_ambient(self, brought: Brought, attempt: str) -> _Stored:
+    def _store_ambient(
+        self, brought: Brought, attempt: str, ambient: Mapping[str, Entry]
+    ) -> _Stored:
         stored = _Stored()
         found = {n: self._live.find(n) for n in brought.inputs}
         read = {n for n, entry in found.items() if entry and is_ambient_data(entry)}
-        unread = self._unread(read)
+        unread = self._unread(ambient) - read
         fresh = {n for n in read | unread if not self._is_stored(n)}
         captured = self._capture(fresh, read)
         if captured.bindings:
@@ -184,13 +186,11 @@ class Intents:
             self._refer(name, brought, stored)
         return stored
 
-    def _unread(self, read: set[str]) -> set[str]:
+    def _unread(self, ambient: Mapping[str, Entry]) -> set[str]:
         return {
             name
-            for name, entry in self._live.ambient().items()
-            if name not in read
-            and is_ambient_data(entry)
-            and self._unkept.get(name) != id(entry.value)
+            for name, entry in ambient.items()
+            if is_ambient_data(entry) and self._unkept.get(name) != id(entry.value)
         }
 
     def _is_stored(self, name: str) -> bool:
@@ -252,12 +252,12 @@ class Intents:
             manifest=index,
         )
 
-    def _new_modules(self) -> dict[str, str]:
+    def _new_modules(self, ambient: Mapping[str, Entry]) -> dict[str, str]:
         """Return modules and imports of plain cells that no intent named yet."""
         known = self._journal.state.modules
         return {
             name: target
-            for name, entry in self._live.ambient().items()
+            for name, entry in ambient.items()
             if (target := _import_of(entry.value)) and known.get(name) != target
         }
 

@@ -1,19 +1,9 @@
 """Plain cells: what they make or change is ambient until an intent stores it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
-
 from nbresume.capture.entries import CellText
 from nbresume.capture.live import Live
 from nbresume.plan.names import Names, names_in_strings
 from nbresume.run.process import ProcessStates
-
-
-@dataclass(frozen=True, slots=True)
-class _Baseline:
-    before: Mapping[str, Any]
-    touched: frozenset[str]
 
 
 class PlainCells:
@@ -22,11 +12,12 @@ class PlainCells:
     def __init__(self, live: Live, process: ProcessStates) -> None:
         self._live = live
         self._process = process
-        self._baseline: _Baseline | None = None
+        self._touched: frozenset[str] | None = None
 
     def begin(self, names: Names) -> None:
         """Look at every value that a cell with these names could change."""
         live = self._live
+        live.mark()
         if names.wild:
             live.load_all(live.pending)
             used = frozenset(live.users())
@@ -36,12 +27,13 @@ class PlainCells:
         for name in touched:
             live.look(name)
         self._process.begin_plain()
-        self._baseline = _Baseline(live.users(), touched)
+        self._touched = touched
 
     def begin_unseen(self) -> None:
         """Start with what there is: the cell that loads the extension runs already."""
         self._process.begin_plain()
-        self._baseline = _Baseline(self._live.users(), frozenset())
+        self._live.mark()
+        self._touched = frozenset()
 
     def end(self, cell: CellText, source: str) -> None:
         """Mark what the cell made, changed or deleted.
@@ -49,9 +41,7 @@ class PlainCells:
         Nothing happens if `begin` was not called: a cell that cannot be parsed did
         not run.
         """
-        baseline, self._baseline = self._baseline, None
-        if baseline is not None:
+        touched, self._touched = self._touched, None
+        if touched is not None:
             self._process.end_plain(cell, source)
-            self._live.note_plain(
-                cell, before=dict(baseline.before), touched=baseline.touched
-            )
+            self._live.note_plain(cell, touched=touched)

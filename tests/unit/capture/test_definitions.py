@@ -16,8 +16,9 @@ import weakref
 import pytest
 
 from nbresume.capture.code_text import code_bits
-from nbresume.capture.definition_parts import globals_home, singletons
+from nbresume.capture.definition_parts import globals_home
 from nbresume.capture.definitions import Definitions, reduce_class, reduce_code
+from nbresume.capture.singletons import singletons
 from nbresume.errors import CaptureError
 
 

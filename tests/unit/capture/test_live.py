@@ -20,8 +20,9 @@ def test_scalars_are_not_compound():
     """What cannot hold another object is not looked into."""
     values = {"n": 1, "t": "text", "long": "x" * 5000, "d": {}, "m": __import__("json")}
     live = Live(values, new_nonce=lambda: "n")
+    live.refresh()
 
-    assert set(live.compound()) == {"long", "d"}
+    assert set(live.names.compound) == {"long", "d"}
 
 
 def test_what_an_attempt_left_is_known_by_its_step():
