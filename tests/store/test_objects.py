@@ -186,7 +186,9 @@ def test_a_full_disk_is_told_before_anything_is_written(memory):
     draft.write()
 
 
-@pytest.mark.parametrize(("operation", "nth"), [("write", 3), ("seal", 2)])
+@pytest.mark.parametrize(
+    ("operation", "nth"), [("write", 3), ("flush", 2), ("seal", 2)]
+)
 def test_a_failed_write_takes_its_files_away(memory, operation, nth):
     """A disk that fails half way gets its space back, and another try succeeds."""
     memory.fail_at(operation, nth, Unavailable("full"))

@@ -7,6 +7,7 @@ times the processor time.
 """
 
 import re
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ from typing import Any
 
 from nbresume.errors import Damaged
 from nbresume.settings import CHUNK_BYTES
-from nbresume.store.port import Backend, Buffer
+from nbresume.store.port import Backend, Begun, Buffer
 
 _NAME = re.compile(r"c(?:\.(\d+)(?:\.0)*)?", re.ASCII)
 _THREADS = 2
+_UNFLUSHED = 32
+"""So many chunks at most wait for their flush: files that are open, bytes in memory."""
 _PADDING = 8
 """At most one byte in so many is padding, where smaller chunks can reach that."""
 _SMALLEST = CHUNK_BYTES // 4
@@ -99,6 +102,7 @@ def write_chunks(
         The device failed.
     """
     size = grid.chunk_bytes
+    begun = _Begun()
 
     def write_one(index: int) -> None:
         part = data[index * size : (index + 1) * size]
@@ -106,10 +110,51 @@ def write_chunks(
         if part.nbytes < size:
             padding = (bytes(size - part.nbytes),)
         key = f"{folder}/{grid.name(index)}"
-        backend.write(key, (part, *padding))
+        file = backend.begin(key, (part, *padding))
         written(key)
+        begun.add(file)
 
-    _for_each(write_one, range(grid.count))
+    with begun:
+        _for_each(write_one, range(grid.count))
+        begun.flush()
+
+
+class _Begun:
+    """Files that were written and not flushed: the device takes them meanwhile.
+
+    One flush after the other would let the device wait for the processor, and the
+    processor for the device. None is forgotten: whoever has written them all calls
+    `flush`, and only then seals the folder.
+    """
+
+    def __init__(self) -> None:
+        self._files: deque[Begun] = deque()
+
+    def add(self, file: Begun) -> None:
+        """Take a file up; with too many of them, flush the oldest."""
+        self._files.append(file)
+        if len(self._files) > _UNFLUSHED:
+            _last(self._files.popleft())
+
+    def flush(self) -> None:
+        """Make all of them durable."""
+        while self._files:
+            _last(self._files.popleft())
+
+    def __enter__(self) -> None:
+        """Hold files."""
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of all, flushed or not."""
+        while self._files:
+            self._files.popleft().close()
+
+
+def _last(file: Begun) -> None:
+    try:
+        file.flush()
+    finally:
+        file.close()
 
 
 def read_chunks(backend: Backend, folder: str, target: memoryview) -> None:
