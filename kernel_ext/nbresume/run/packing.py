@@ -52,7 +52,7 @@ def pack(
     places = {d: place for d, place in reused.items() if place not in gone}
     for digest, part in captured.parts.items():
         if digest not in places:
-            blob = Blob(part.data, dtype=part.dtype, shape=part.shape, name=part.name)
+            blob = Blob(part.data, part.dtype, part.shape, part.name, part.digest)
             _, places[digest] = draft.add(blob)
     more = beside or Beside()
     manifest = Manifest(

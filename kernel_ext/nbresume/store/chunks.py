@@ -9,79 +9,16 @@ times the processor time.
 import re
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from math import prod
-from typing import Any
 
 from nbresume.errors import Damaged
-from nbresume.settings import CHUNK_BYTES
+from nbresume.model.digests import chunk_digest
+from nbresume.model.grids import Grid
+from nbresume.model.threads import in_threads
 from nbresume.store.port import Backend, Begun, Buffer
 
-_NAME = re.compile(r"c(?:\.(\d+)(?:\.0)*)?", re.ASCII)
-_THREADS = 2
+_NAME = re.compile(r"c(\.\d+)*", re.ASCII)
 _UNFLUSHED = 32
 """So many chunks at most wait for their flush: files that are open, bytes in memory."""
-_PADDING = 8
-"""At most one byte in so many is padding, where smaller chunks can reach that."""
-_SMALLEST = CHUNK_BYTES // 4
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """How an array is cut: chunks of `rows` whole rows each."""
-
-    shape: tuple[int, ...]
-    rows: int
-    """Length of a chunk along the first axis."""
-    row_bytes: int
-
-    @property
-    def chunk_shape(self) -> tuple[int, ...]:
-        """The shape of one chunk; zarr wants each side to be 1 or more."""
-        whole = tuple(max(side, 1) for side in self.shape[1:])
-        return (self.rows, *whole) if self.shape else ()
-
-    @property
-    def chunk_bytes(self) -> int:
-        """The size of one chunk file."""
-        return self.rows * self.row_bytes
-
-    @property
-    def count(self) -> int:
-        """How many chunk files there are; an empty array has none."""
-        if 0 in self.shape:
-            return 0
-        return -(-self.shape[0] // self.rows) if self.shape else 1
-
-    def name(self, index: int) -> str:
-        """Return the file name of a chunk."""
-        axes = [str(index), *("0" for _ in self.shape[1:])] if self.shape else []
-        return ".".join(["c", *axes])
-
-
-def grid_of(shape: Sequence[int], item_bytes: int) -> Grid:
-    """Return how an array is cut; below two chunks it is not cut at all.
-
-    Rows per chunk are a power of two, so that the same rows lie in the same chunk when
-    the array grows. zarr pads the last chunk to full size, so chunks are smaller where
-    that would waste much.
-    """
-    shape = tuple(shape)
-    length = shape[0] if shape else 1
-    row_bytes = prod(shape[1:]) * item_bytes
-    if length * row_bytes < 2 * CHUNK_BYTES:
-        return Grid(shape, max(length, 1), row_bytes)
-    rows = 1
-    while 2 * rows * row_bytes <= CHUNK_BYTES:
-        rows *= 2
-    while _wastes(length, rows) and rows * row_bytes > _SMALLEST:
-        rows //= 2
-    return Grid(shape, rows, row_bytes)
-
-
-def _wastes(length: int, rows: int) -> bool:
-    return rows > 1 and -length % rows * _PADDING > length
 
 
 def write_chunks(
@@ -89,10 +26,17 @@ def write_chunks(
     folder: str,
     grid: Grid,
     data: memoryview,
+    digests: Sequence[bytes],
     *,
     written: Callable[[str], None],
-) -> None:
+) -> bool:
     """Write the array's chunk files into `folder`, and tell each key once it is there.
+
+    Returns
+    -------
+    bool
+        Whether what was written has these digests: a thread of the user may still work
+        on it.
 
     Raises
     ------
@@ -104,7 +48,7 @@ def write_chunks(
     size = grid.chunk_bytes
     begun = _Begun()
 
-    def write_one(index: int) -> None:
+    def write_one(index: int) -> bool:
         part = data[index * size : (index + 1) * size]
         padding: tuple[Buffer, ...] = ()
         if part.nbytes < size:
@@ -113,10 +57,13 @@ def write_chunks(
         file = backend.begin(key, (part, *padding))
         written(key)
         begun.add(file)
+        # It has just been read from memory, so this pass costs little.
+        return chunk_digest(part) == digests[index]
 
     with begun:
-        _for_each(write_one, range(grid.count))
+        are_right = in_threads(write_one, range(grid.count))
         begun.flush()
+    return all(are_right)
 
 
 class _Begun:
@@ -157,15 +104,26 @@ def _last(file: Begun) -> None:
         file.close()
 
 
-def read_chunks(backend: Backend, folder: str, target: memoryview) -> None:
-    """Fill `target` with the array's bytes.
+def read_chunks(
+    backend: Backend, folder: str, target: memoryview, *, chunk: int
+) -> list[bytes]:
+    """Fill `target` with the array's bytes; return the digest of each chunk.
+
+    Parameters
+    ----------
+    backend, folder
+        Where its files lie.
+    target
+        Memory of the array's length.
+    chunk
+        Bytes of a chunk; 0 if the array's digest is that of all its bytes.
 
     Raises
     ------
     Damaged
         A chunk file is missing or too short.
     """
-    pieces = _pieces(backend, folder, target.nbytes)
+    pieces = _pieces(backend, folder, target.nbytes, chunk)
     if pieces is None:
         raise Damaged(
             f"the array {folder} cannot be read",
@@ -174,32 +132,41 @@ def read_chunks(backend: Backend, folder: str, target: memoryview) -> None:
             key=folder,
         )
 
-    def read_one(piece: tuple[str, int, int]) -> None:
+    def read_one(piece: tuple[str, int, int]) -> bytes:
         key, start, length = piece
-        backend.read_into(key, target[start : start + length])
+        part = target[start : start + length]
+        backend.read_into(key, part)
+        return chunk_digest(part) if chunk else b""
 
-    _for_each(read_one, pieces)
+    digests = in_threads(read_one, pieces)
+    return digests if chunk else [chunk_digest(target)]
 
 
-def are_whole(backend: Backend, folder: str, length: int) -> bool:
+def are_whole(backend: Backend, folder: str, length: int, *, chunk: int) -> bool:
     """Return whether the chunk files of `length` bytes are there and long enough."""
-    pieces = _pieces(backend, folder, length)
+    pieces = _pieces(backend, folder, length, chunk)
     return pieces is not None and all(
         (backend.size(key) or 0) >= length for key, _, length in pieces
     )
 
 
 def _pieces(
-    backend: Backend, folder: str, length: int
+    backend: Backend, folder: str, length: int, chunk: int
 ) -> list[tuple[str, int, int]] | None:
     """Return (key, start in the array, length) of each chunk; None if one is missing.
 
-    The files say how the array was cut: they have one size and follow each other. So
-    nothing that could be damaged stands between a payload and its digest.
+    Where the manifest does not say how the array was cut, the files do: they have one
+    size and follow each other.
     """
-    matches = map(_NAME.fullmatch, backend.names(folder))
-    found = {int(match[1] or 0): match[0] for match in matches if match}
-    size = backend.size(f"{folder}/{found[0]}") if 0 in found else None
+    found: dict[int, str] = {}
+    for name in backend.names(folder):
+        if _NAME.fullmatch(name):
+            # only one axis is cut: all other numbers are 0
+            found[max(map(int, name.split(".")[1:]), default=0)] = name
+    size = chunk
+    if not size:
+        first = found.get(0)
+        size = (backend.size(f"{folder}/{first}") if first else None) or 0
     if not size:
         return None if length else []
     count = -(-length // size)
@@ -213,17 +180,3 @@ def _pieces(
         )
         for index in range(count)
     ]
-
-
-def _for_each(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-    if len(items) < 2:  # noqa: PLR2004 - one piece needs no thread
-        for item in items:
-            work(item)
-        return
-    pool = ThreadPoolExecutor(_THREADS)
-    try:
-        for done in [pool.submit(work, item) for item in items]:
-            done.result()
-    finally:
-        # After an interrupt or a failure, what has not begun is not begun any more.
-        pool.shutdown(cancel_futures=True)

@@ -11,7 +11,8 @@ from math import prod
 from typing import Any
 
 from nbresume.errors import CaptureError, Damaged, KeyMissing, Unavailable, UsageError
-from nbresume.model.digests import payload_digest
+from nbresume.model.digests import Digest, digest_of, joined, payload_digest
+from nbresume.model.grids import Grid, grid_of
 from nbresume.model.manifest import PACK, Place
 from nbresume.model.values import FoldRef, ManifestRef
 from nbresume.settings import MIB, PACK_LIMIT_BYTES
@@ -36,6 +37,9 @@ class Blob:
     """Shape of the array; None for a flat one."""
     name: str = ""
     """Object id: the name of the array, if it becomes one."""
+    digest: Digest | None = None
+    """Its digest, where it was taken already: by `model.digests.digest_of`, of the
+    bytes cut by `model.grids.grid_of` of this shape."""
 
 
 class Objects:
@@ -63,11 +67,15 @@ class Objects:
         target = _memory(place.length)
         folder = self._folder(place)
         if place.array != PACK:
-            chunks.read_chunks(self._backend, folder, target)
-        elif place.length:
-            key = f"{folder}/{_PACK_CHUNK}"
-            self._backend.read_into(key, target, offset=place.offset)
-        if payload_digest(target) != digest:
+            found = joined(
+                chunks.read_chunks(self._backend, folder, target, chunk=place.chunk)
+            ).hex
+        else:
+            if place.length:
+                key = f"{folder}/{_PACK_CHUNK}"
+                self._backend.read_into(key, target, offset=place.offset)
+            found = payload_digest(target)
+        if found != digest:
             raise _damaged(place, "its bytes are not what its digest says")
         return target
 
@@ -128,7 +136,9 @@ class Objects:
             return True
         folder = self._folder(place)
         if place.array != PACK:
-            return chunks.are_whole(self._backend, folder, place.length)
+            return chunks.are_whole(
+                self._backend, folder, place.length, chunk=place.chunk
+            )
         if folder not in packs:
             packs[folder] = self._backend.size(f"{folder}/{_PACK_CHUNK}") or 0
         return packs[folder] >= place.offset + place.length
@@ -153,10 +163,10 @@ class Objects:
 @dataclass(frozen=True, slots=True)
 class _Array:
     name: str
-    digest: str
+    digest: Digest
     data: memoryview
     dtype: str
-    grid: chunks.Grid
+    grid: Grid
 
 
 class Draft:
@@ -196,16 +206,26 @@ class Draft:
             Its shape and dtype do not make up its bytes.
         """
         data = _flat(blob.data)
+        if data.nbytes >= PACK_LIMIT_BYTES:
+            return self._add_array(blob, data)
         digest = payload_digest(data)
+        if blob.digest is not None and blob.digest.hex != digest:
+            raise _changed(blob.name)
         if digest not in self._places:
-            if data.nbytes < PACK_LIMIT_BYTES:
-                place = self._place(PACK, self._append(data), data.nbytes)
-            else:
-                array = self._array(blob, data, digest)
-                self._arrays.append(array)
-                place = self._place(array.name, 0, data.nbytes)
-            self._places[digest] = place
+            offset, length = self._append(data), data.nbytes
+            self._places[digest] = self._place(PACK, offset, length)
         return digest, self._places[digest]
+
+    def _add_array(self, blob: Blob, data: memoryview) -> tuple[str, Place]:
+        grid = _grid(blob, data)
+        digest = blob.digest or digest_of(data, grid)
+        if digest.hex not in self._places:
+            array = self._array(blob, data, digest, grid)
+            self._arrays.append(array)
+            chunk = array.grid.chunk_bytes if len(digest.chunks) > 1 else 0
+            place = self._place(array.name, 0, data.nbytes, chunk=chunk)
+            self._places[digest.hex] = place
+        return digest.hex, self._places[digest.hex]
 
     def add_to_pack(self, data: bytes) -> tuple[int, int, str]:
         """Take a slice of the pack up; return its offset, length and digest."""
@@ -245,31 +265,25 @@ class Draft:
         self._pack += data
         return offset
 
-    def _place(self, array: str, offset: int, length: int) -> Place:
-        return Place(group=self._group, array=array, offset=offset, length=length)
+    def _place(self, array: str, offset: int, length: int, *, chunk: int = 0) -> Place:
+        return Place(
+            group=self._group, array=array, offset=offset, length=length, chunk=chunk
+        )
 
-    def _array(self, blob: Blob, data: memoryview, digest: str) -> _Array:
+    def _array(
+        self, blob: Blob, data: memoryview, digest: Digest, grid: Grid
+    ) -> _Array:
         self._refuse_if_closed()
-        dtype, size = blob.dtype, groups.item_bytes(blob.dtype)
-        shape = blob.shape
-        if size is None:
-            dtype, size, shape = "uint8", 1, None
-        if shape is None:
-            shape = (data.nbytes // size,)
-        if prod(shape) * size != data.nbytes:
-            raise CaptureError(
-                f"{blob.name or 'a value'} was not kept",
-                because=f"an array of {dtype} and shape {shape} does not have "
-                f"{data.nbytes} bytes",
-                remedy="Report this to the developers of nbresume.",
-                object=blob.name,
-            )
+        dtype = blob.dtype
+        if groups.item_bytes(dtype) is None:
+            # plain zarr sees bytes, cut where the array is cut
+            dtype, grid = "uint8", Grid((data.nbytes,), grid.chunk_bytes, 1)
         return _Array(
             name=self._free_name(blob.name or "blob"),
             digest=digest,
             data=data,
             dtype=dtype,
-            grid=chunks.grid_of(shape, size),
+            grid=grid,
         )
 
     def _free_name(self, wanted: str) -> str:
@@ -300,18 +314,12 @@ class Draft:
         grid = array.grid
         metadata = groups.array_metadata(grid.shape, array.dtype, grid.chunk_shape)
         self._write(f"{folder}/{groups.METADATA}", metadata, written)
-        chunks.write_chunks(
-            self._backend, folder, grid, array.data, written=written.append
-        )
-        # A thread of the user may still work on it: what lies there now would be found
-        # damaged when it is needed.
-        if payload_digest(array.data) != array.digest:
-            raise CaptureError(
-                f"{array.name} was not kept",
-                because="it changed while it was being written",
-                remedy="Wait for threads that work on it before the cell ends.",
-                object=array.name,
-            )
+        digests = array.digest.chunks
+        # What is not what its digest says would be found damaged when it is needed.
+        if not chunks.write_chunks(
+            self._backend, folder, grid, array.data, digests, written=written.append
+        ):
+            raise _changed(array.name)
         return folder
 
     def _write_pack(self, written: list[str]) -> str:
@@ -339,6 +347,33 @@ def _flat(data: Buffer) -> memoryview:
     view = memoryview(data)
     # An empty view of several dimensions cannot be cast.
     return view.cast("B") if view.nbytes else memoryview(b"")
+
+
+def _grid(blob: Blob, data: memoryview) -> Grid:
+    """Return how a payload is cut: by its shape, or as bytes if it has none."""
+    if blob.shape is None:
+        size = groups.item_bytes(blob.dtype) or 1
+        return grid_of((data.nbytes // size,), size)
+    size = data.nbytes // (prod(blob.shape) or 1)
+    known = groups.item_bytes(blob.dtype) or size
+    if prod(blob.shape) * known != data.nbytes:
+        raise CaptureError(
+            f"{blob.name or 'a value'} was not kept",
+            because=f"an array of {blob.dtype} and shape {blob.shape} does not have "
+            f"{data.nbytes} bytes",
+            remedy="Report this to the developers of nbresume.",
+            object=blob.name,
+        )
+    return grid_of(blob.shape, size)
+
+
+def _changed(name: str) -> CaptureError:
+    return CaptureError(
+        f"{name or 'a value'} was not kept",
+        because="it changed while it was being written",
+        remedy="Wait for threads that work on it before the cell ends.",
+        object=name,
+    )
 
 
 def _memory(length: int) -> memoryview:
