@@ -8,8 +8,9 @@ from store_checks import counted, filled, record
 
 from nbresume.settings import CHUNK_BYTES
 from nbresume.store.chain import Chain
+from nbresume.store.drafts import Blob
 from nbresume.store.local import STAGING
-from nbresume.store.objects import Blob, Objects
+from nbresume.store.objects import Objects
 
 RUN = "0123456789abcdef"
 ARRAY_BYTES = 10 * CHUNK_BYTES

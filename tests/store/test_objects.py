@@ -20,7 +20,8 @@ from nbresume.model.manifest import Place
 from nbresume.model.values import FoldRef, ManifestRef
 from nbresume.settings import MIB, PACK_LIMIT_BYTES
 from nbresume.store import chunks
-from nbresume.store.objects import Blob, Objects
+from nbresume.store.drafts import Blob
+from nbresume.store.objects import Objects
 
 RUN = "0123456789abcdef"
 BIG = bytes(range(256)) * (10 * MIB // 256) + b"tail"

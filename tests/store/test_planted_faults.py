@@ -13,8 +13,9 @@ from test_counts import check_order_of_creation
 from test_objects import check_every_damage_is_found
 
 from nbresume.errors import KeyTaken
+from nbresume.model import digests
 from nbresume.store import chain as chain_module
-from nbresume.store import chunks, disk, objects
+from nbresume.store import chunks, disk, drafts, objects
 from nbresume.store.chain import Chain
 from nbresume.store.local import open_local
 
@@ -113,8 +114,10 @@ def test_reading_without_a_digest_is_caught(local, monkeypatch):
         # The digest of the first bytes of this length, whatever they are now.
         return known.setdefault(len(data), blake3.blake3(data).digest())
 
-    monkeypatch.setattr(chunks, "chunk_digest", trusting)
-    monkeypatch.setattr(objects, "payload_digest", lambda data: trusting(data).hex())
+    for module in (digests, chunks):
+        monkeypatch.setattr(module, "chunk_digest", trusting)
+    for module in (drafts, objects):
+        monkeypatch.setattr(module, "payload_digest", lambda data: trusting(data).hex())
 
     assert fails(check_every_damage_is_found, local)
 

@@ -13,7 +13,8 @@ from nbresume.model.codec import canonical
 from nbresume.model.manifest import Manifest, Place
 from nbresume.model.records import Committed
 from nbresume.model.values import ManifestRef
-from nbresume.store.objects import Blob, Draft, Objects
+from nbresume.store.drafts import Blob, Draft
+from nbresume.store.objects import Objects
 
 ATTRIBUTE = "nbresume"
 

@@ -8,9 +8,9 @@ times the processor time.
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from nbresume.errors import Damaged
+from nbresume.errors import Damaged, KeyMissing, Unavailable
 from nbresume.model.digests import chunk_digest
 from nbresume.model.grids import Grid
 from nbresume.model.threads import in_threads
@@ -21,6 +21,33 @@ _UNFLUSHED = 32
 """So many chunks at most wait for their flush: files that are open, bytes in memory."""
 
 
+class Known:
+    """Chunks that are durable: an equal one of another array is linked to, not copied.
+
+    Only arrays that are cut are known by their chunks; others are equal as a whole.
+    """
+
+    def __init__(self) -> None:
+        self._keys: dict[tuple[bytes, int], str] = {}
+
+    def learn(self, keys: Iterable[str], digests: Sequence[bytes], size: int) -> None:
+        """Remember where the chunks of a durable array lie."""
+        if len(digests) > 1:
+            # The newest file has the fewest links.
+            self._keys |= {
+                (digest, size): key for key, digest in zip(keys, digests, strict=True)
+            }
+
+    def find(self, digest: bytes, size: int) -> str | None:
+        """Return the key of such a chunk, if there is one."""
+        return self._keys.get((digest, size))
+
+    def new_bytes(self, grid: Grid, digests: Sequence[bytes]) -> int:
+        """Return how many bytes of an array have to be written."""
+        size = grid.chunk_bytes
+        return size * sum((digest, size) not in self._keys for digest in digests)
+
+
 def write_chunks(
     backend: Backend,
     folder: str,
@@ -28,9 +55,12 @@ def write_chunks(
     data: memoryview,
     digests: Sequence[bytes],
     *,
+    known: Known,
     written: Callable[[str], None],
 ) -> bool:
     """Write the array's chunk files into `folder`, and tell each key once it is there.
+
+    A chunk that is `known` is linked to where that is possible.
 
     Returns
     -------
@@ -49,11 +79,15 @@ def write_chunks(
     begun = _Begun()
 
     def write_one(index: int) -> bool:
+        key = f"{folder}/{grid.name(index)}"
+        source = known.find(digests[index], size)
+        if source is not None and _link(backend, source, key, size):
+            written(key)
+            return True
         part = data[index * size : (index + 1) * size]
         padding: tuple[Buffer, ...] = ()
         if part.nbytes < size:
             padding = (bytes(size - part.nbytes),)
-        key = f"{folder}/{grid.name(index)}"
         file = backend.begin(key, (part, *padding))
         written(key)
         begun.add(file)
@@ -64,6 +98,17 @@ def write_chunks(
         are_right = in_threads(write_one, range(grid.count))
         begun.flush()
     return all(are_right)
+
+
+def _link(backend: Backend, source: str, key: str, size: int) -> bool:
+    if backend.size(source) != size:
+        return False
+    try:
+        backend.link(source, key)
+    except (KeyMissing, Unavailable):
+        # gone meanwhile, no links here, or too many of this file: it is written again
+        return False
+    return True
 
 
 class _Begun:
@@ -106,8 +151,8 @@ def _last(file: Begun) -> None:
 
 def read_chunks(
     backend: Backend, folder: str, target: memoryview, *, chunk: int
-) -> list[bytes]:
-    """Fill `target` with the array's bytes; return the digest of each chunk.
+) -> list[tuple[str, bytes]]:
+    """Fill `target` with the array's bytes; return key and digest of each chunk.
 
     Parameters
     ----------
@@ -132,14 +177,14 @@ def read_chunks(
             key=folder,
         )
 
-    def read_one(piece: tuple[str, int, int]) -> bytes:
+    def read_one(piece: tuple[str, int, int]) -> tuple[str, bytes]:
         key, start, length = piece
         part = target[start : start + length]
         backend.read_into(key, part)
-        return chunk_digest(part) if chunk else b""
+        return key, chunk_digest(part) if chunk else b""
 
-    digests = in_threads(read_one, pieces)
-    return digests if chunk else [chunk_digest(target)]
+    found = in_threads(read_one, pieces)
+    return found if chunk else [(folder, chunk_digest(target))]
 
 
 def are_whole(backend: Backend, folder: str, length: int, *, chunk: int) -> bool:
