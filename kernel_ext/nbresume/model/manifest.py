@@ -36,6 +36,8 @@ class Place(_Part, frozen=True, kw_only=True):
     """The run that stored it, if it is another one."""
     chunk: int = 0
     """Bytes of a chunk of which the digest is made; 0 if it is of all bytes at once."""
+    codec: str = ""
+    """What the chunks are compressed with: ``blosc``; empty if they are not."""
 
 
 class Source(StrEnum):

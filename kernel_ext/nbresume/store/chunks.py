@@ -1,8 +1,8 @@
 """The chunk files of a zarr array, written and read without zarr.
 
 The rule: an array's bytes in C order, cut after whole rows into files of one size; what
-plain zarr calls chunk ``c.3.0`` of an uncompressed array is exactly such a file. zarr
-itself neither flushes nor reads into memory that is there already, and costs four
+plain zarr calls chunk ``c.3.0`` of an array is exactly such a file, compressed or not.
+zarr itself neither flushes nor reads into memory that is there already, and costs four
 times the processor time.
 """
 
@@ -14,6 +14,14 @@ from nbresume.errors import Damaged, KeyMissing, Unavailable
 from nbresume.model.digests import chunk_digest
 from nbresume.model.grids import Grid
 from nbresume.model.threads import in_threads
+from nbresume.store.codecs import (
+    BLOSC,
+    HEADER_BYTES,
+    Codec,
+    decode,
+    items_bytes,
+    stored_bytes,
+)
 from nbresume.store.port import Backend, Begun, Buffer
 
 _NAME = re.compile(r"c(\.\d+)*", re.ASCII)
@@ -28,24 +36,26 @@ class Known:
     """
 
     def __init__(self) -> None:
-        self._keys: dict[tuple[bytes, int], str] = {}
+        self._keys: dict[tuple[bytes, int, str], str] = {}
 
-    def learn(self, keys: Iterable[str], digests: Sequence[bytes], size: int) -> None:
-        """Remember where the chunks of a durable array lie."""
+    def learn(
+        self, keys: Iterable[str], digests: Sequence[bytes], size: int, codec: str
+    ) -> None:
+        """Remember where the chunks of a durable array lie, and how."""
         if len(digests) > 1:
             # The newest file has the fewest links.
             self._keys |= {
-                (digest, size): key for key, digest in zip(keys, digests, strict=True)
+                (digest, size, codec): key
+                for key, digest in zip(keys, digests, strict=True)
             }
 
-    def find(self, digest: bytes, size: int) -> str | None:
+    def find(self, digest: bytes, size: int, codec: str) -> str | None:
         """Return the key of such a chunk, if there is one."""
-        return self._keys.get((digest, size))
+        return self._keys.get((digest, size, codec))
 
-    def new_bytes(self, grid: Grid, digests: Sequence[bytes]) -> int:
-        """Return how many bytes of an array have to be written."""
-        size = grid.chunk_bytes
-        return size * sum((digest, size) not in self._keys for digest in digests)
+    def new_bytes(self, digests: Sequence[bytes], size: int, codec: str) -> int:
+        """Return how many bytes of an array have to be written at most."""
+        return size * sum((one, size, codec) not in self._keys for one in digests)
 
 
 def write_chunks(
@@ -55,6 +65,7 @@ def write_chunks(
     data: memoryview,
     digests: Sequence[bytes],
     *,
+    codec: Codec | None,
     known: Known,
     written: Callable[[str], None],
 ) -> bool:
@@ -75,20 +86,22 @@ def write_chunks(
     Unavailable
         The device failed.
     """
-    size = grid.chunk_bytes
+    size, how = grid.chunk_bytes, BLOSC if codec else ""
     begun = _Begun()
 
     def write_one(index: int) -> bool:
         key = f"{folder}/{grid.name(index)}"
-        source = known.find(digests[index], size)
-        if source is not None and _link(backend, source, key, size):
+        source = known.find(digests[index], size, how)
+        if source is not None and _link(backend, source, key, size, how):
             written(key)
             return True
         part = data[index * size : (index + 1) * size]
-        padding: tuple[Buffer, ...] = ()
+        whole: tuple[Buffer, ...] = (part,)
         if part.nbytes < size:
-            padding = (bytes(size - part.nbytes),)
-        file = backend.begin(key, (part, *padding))
+            whole = (part, bytes(size - part.nbytes))
+        if codec is not None:
+            whole = codec.encode(part if len(whole) == 1 else b"".join(whole))
+        file = backend.begin(key, whole)
         written(key)
         begun.add(file)
         # It has just been read from memory, so this pass costs little.
@@ -100,8 +113,8 @@ def write_chunks(
     return all(are_right)
 
 
-def _link(backend: Backend, source: str, key: str, size: int) -> bool:
-    if backend.size(source) != size:
+def _link(backend: Backend, source: str, key: str, size: int, codec: str) -> bool:
+    if not _is_whole(backend, source, size, codec):
         return False
     try:
         backend.link(source, key)
@@ -150,7 +163,7 @@ def _last(file: Begun) -> None:
 
 
 def read_chunks(
-    backend: Backend, folder: str, target: memoryview, *, chunk: int
+    backend: Backend, folder: str, target: memoryview, *, chunk: int, codec: str
 ) -> list[tuple[str, bytes]]:
     """Fill `target` with the array's bytes; return key and digest of each chunk.
 
@@ -162,13 +175,15 @@ def read_chunks(
         Memory of the array's length.
     chunk
         Bytes of a chunk; 0 if the array's digest is that of all its bytes.
+    codec
+        What the chunks are compressed with; empty if they are not.
 
     Raises
     ------
     Damaged
-        A chunk file is missing or too short.
+        A chunk file is missing, too short or something else.
     """
-    pieces = _pieces(backend, folder, target.nbytes, chunk)
+    pieces = _pieces(backend, folder, target.nbytes, chunk, codec)
     if pieces is None:
         raise Damaged(
             f"the array {folder} cannot be read",
@@ -180,23 +195,42 @@ def read_chunks(
     def read_one(piece: tuple[str, int, int]) -> tuple[str, bytes]:
         key, start, length = piece
         part = target[start : start + length]
-        backend.read_into(key, part)
+        if codec:
+            decode(backend.read(key), part, key=key)
+        else:
+            backend.read_into(key, part)
         return key, chunk_digest(part) if chunk else b""
 
     found = in_threads(read_one, pieces)
     return found if chunk else [(folder, chunk_digest(target))]
 
 
-def are_whole(backend: Backend, folder: str, length: int, *, chunk: int) -> bool:
+def are_whole(
+    backend: Backend, folder: str, length: int, *, chunk: int, codec: str
+) -> bool:
     """Return whether the chunk files of `length` bytes are there and long enough."""
-    pieces = _pieces(backend, folder, length, chunk)
+    pieces = _pieces(backend, folder, length, chunk, codec)
     return pieces is not None and all(
-        (backend.size(key) or 0) >= length for key, _, length in pieces
+        _is_whole(backend, key, piece, codec) for key, _, piece in pieces
     )
 
 
+def _is_whole(backend: Backend, key: str, length: int, codec: str) -> bool:
+    size = backend.size(key) or 0
+    if not codec:
+        return size >= length
+    if size < HEADER_BYTES:
+        return False
+    header = memoryview(bytearray(HEADER_BYTES))
+    try:
+        backend.read_into(key, header)
+    except (KeyMissing, Damaged):
+        return False
+    return stored_bytes(header) == size and items_bytes(header) >= length
+
+
 def _pieces(
-    backend: Backend, folder: str, length: int, chunk: int
+    backend: Backend, folder: str, length: int, chunk: int, codec: str
 ) -> list[tuple[str, int, int]] | None:
     """Return (key, start in the array, length) of each chunk; None if one is missing.
 
@@ -208,7 +242,8 @@ def _pieces(
         if _NAME.fullmatch(name):
             # only one axis is cut: all other numbers are 0
             found[max(map(int, name.split(".")[1:]), default=0)] = name
-    size = chunk
+    # what is compressed and not cut is one chunk
+    size = chunk or (length if codec else 0)
     if not size:
         first = found.get(0)
         size = (backend.size(f"{folder}/{first}") if first else None) or 0

@@ -7,6 +7,7 @@ when it fails. Small payloads share the pack, large ones are arrays.
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from nbresume.errors import CaptureError, Unavailable, UsageError
 from nbresume.model.digests import Digest, digest_of, payload_digest
@@ -14,6 +15,7 @@ from nbresume.model.grids import Grid, grid_of
 from nbresume.model.manifest import PACK, Place
 from nbresume.settings import MIB, PACK_LIMIT_BYTES
 from nbresume.store import chunks, groups
+from nbresume.store.codecs import BLOSC, Codec, probe
 from nbresume.store.port import Backend, Buffer
 
 PACK_CHUNK = "c.0"
@@ -45,6 +47,12 @@ class _Array:
     data: memoryview
     dtype: str
     grid: Grid
+    codec: Codec | None
+
+    @property
+    def how(self) -> str:
+        """What the manifest calls its codec."""
+        return BLOSC if self.codec else ""
 
 
 class Draft:
@@ -109,7 +117,9 @@ class Draft:
             array = self._array(blob, data, digest, grid)
             self._arrays.append(array)
             chunk = array.grid.chunk_bytes if len(digest.chunks) > 1 else 0
-            place = self._place(array.name, 0, data.nbytes, chunk=chunk)
+            place = self._place(
+                array.name, 0, data.nbytes, chunk=chunk, codec=array.how
+            )
             self._places[digest.hex] = place
         return digest.hex, self._places[digest.hex]
 
@@ -152,9 +162,9 @@ class Draft:
         self._pack += data
         return offset
 
-    def _place(self, array: str, offset: int, length: int, *, chunk: int = 0) -> Place:
+    def _place(self, array: str, offset: int, length: int, **how: Any) -> Place:
         return Place(
-            group=self._group, array=array, offset=offset, length=length, chunk=chunk
+            group=self._group, array=array, offset=offset, length=length, **how
         )
 
     def _array(
@@ -162,6 +172,7 @@ class Draft:
     ) -> _Array:
         self._refuse_if_closed()
         dtype = blob.dtype
+        codec = probe(data, grid.row_bytes // prod(grid.shape[grid.axis + 1 :]))
         if groups.item_bytes(dtype) is None:
             # plain zarr sees bytes, cut where the array is cut
             dtype, grid = "uint8", Grid((data.nbytes,), grid.chunk_bytes, 1)
@@ -171,6 +182,7 @@ class Draft:
             data=data,
             dtype=dtype,
             grid=grid,
+            codec=codec,
         )
 
     def _free_name(self, wanted: str) -> str:
@@ -184,10 +196,10 @@ class Draft:
 
     def _check_space(self) -> None:
         free = self._backend.free_bytes()
-        needed = len(self._pack) + sum(
-            self._known.new_bytes(array.grid, array.digest.chunks)
-            for array in self._arrays
-        )
+        needed = len(self._pack)
+        for array in self._arrays:
+            size, digests = array.grid.chunk_bytes, array.digest.chunks
+            needed += self._known.new_bytes(digests, size, array.how)
         if free is None or needed + _RESERVE_BYTES <= free:
             return
         raise Unavailable(
@@ -201,7 +213,10 @@ class Draft:
     def _write_array(self, array: _Array, written: list[str]) -> str:
         folder = f"{self._folder}/{array.name}"
         grid = array.grid
-        metadata = groups.array_metadata(grid.shape, array.dtype, grid.chunk_shape)
+        codecs = array.codec.metadata if array.codec else ()
+        metadata = groups.array_metadata(
+            grid.shape, array.dtype, grid.chunk_shape, codecs
+        )
         self._write(f"{folder}/{groups.METADATA}", metadata, written)
         digests = array.digest.chunks
         # What is not what its digest says would be found damaged when it is needed.
@@ -211,6 +226,7 @@ class Draft:
             grid,
             array.data,
             digests,
+            codec=array.codec,
             known=self._known,
             written=written.append,
         ):
@@ -221,7 +237,7 @@ class Draft:
         for array in self._arrays:
             folder, grid = f"{self._folder}/{array.name}", array.grid
             keys = [f"{folder}/{grid.name(index)}" for index in range(grid.count)]
-            self._known.learn(keys, array.digest.chunks, grid.chunk_bytes)
+            self._known.learn(keys, array.digest.chunks, grid.chunk_bytes, array.how)
 
     def _write_pack(self, written: list[str]) -> str:
         folder = f"{self._folder}/{PACK}"

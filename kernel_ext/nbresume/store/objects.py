@@ -112,10 +112,12 @@ class Objects:
         self._rooted = True
 
     def _read_array(self, folder: str, place: Place, target: memoryview) -> str:
-        found = chunks.read_chunks(self._backend, folder, target, chunk=place.chunk)
+        found = chunks.read_chunks(
+            self._backend, folder, target, chunk=place.chunk, codec=place.codec
+        )
         keys, digests = zip(*found, strict=True) if found else ((), ())
         # Whether they are those of a payload is not known yet; each is what it says.
-        self._known.learn(keys, digests, place.chunk)
+        self._known.learn(keys, digests, place.chunk, place.codec)
         return joined(digests).hex
 
     def _is_there(self, place: Place, packs: dict[str, int]) -> bool:
@@ -126,7 +128,11 @@ class Objects:
         folder = self._folder(place)
         if place.array != PACK:
             return chunks.are_whole(
-                self._backend, folder, place.length, chunk=place.chunk
+                self._backend,
+                folder,
+                place.length,
+                chunk=place.chunk,
+                codec=place.codec,
             )
         if folder not in packs:
             packs[folder] = self._backend.size(f"{folder}/{PACK_CHUNK}") or 0
