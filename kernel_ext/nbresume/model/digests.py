@@ -28,6 +28,11 @@ class Digest:
     chunks: tuple[bytes, ...]
     """The digest of each chunk; of one chunk it is the payload's own."""
 
+    @property
+    def raw(self) -> bytes:
+        """The digest as 32 bytes."""
+        return bytes.fromhex(self.hex)
+
 
 def record_digest(data: bytes) -> str:
     """Return the SHA-256 of a record's bytes, as hex: the links of the chain."""
