@@ -14,7 +14,8 @@ from typing import Any
 import blake3
 
 from nbresume.capture.atoms import Parts, tag_of
-from nbresume.model.digests import chunk_digest, digest_of, joined
+from nbresume.capture.fingerprints import FINGERPRINTS
+from nbresume.model.digests import joined
 from nbresume.model.grids import grid_of
 from nbresume.model.threads import in_threads
 
@@ -66,7 +67,7 @@ _by_type: "weakref.WeakKeyDictionary[type, list[Callable[[Any], Parts | None]]]"
 def digest(data: Any) -> bytes:
     """Return the digest of a buffer; large ones are digested in two threads."""
     flat = memoryview(data).cast("B")
-    return digest_of(flat, grid_of((flat.nbytes,), 1)).raw
+    return FINGERPRINTS.of(flat, grid_of((flat.nbytes,), 1)).raw
 
 
 def _numpy_parts(value: Any) -> Parts | None:
@@ -108,12 +109,14 @@ def _content(array: Any) -> bytes:
     """
     grid = grid_of(array.shape, array.dtype.itemsize)
     if grid.count < 2 or array.flags.c_contiguous:  # noqa: PLR2004 - it is not cut
-        return digest_of(_bytes(array), grid).raw
+        return FINGERPRINTS.of(_bytes(array), grid).raw
     before = (0,) * grid.axis
     starts = range(0, array.shape[grid.axis], grid.rows)
 
     def digest_at(start: int) -> bytes:
-        return chunk_digest(_bytes(array[(*before, slice(start, start + grid.rows))]))
+        return FINGERPRINTS.chunk(
+            _bytes(array[(*before, slice(start, start + grid.rows))])
+        )
 
     return joined(in_threads(digest_at, starts)).raw
 

@@ -7,7 +7,8 @@ an array is cut for it as it is cut for the disk.
 from dataclasses import dataclass
 from math import prod
 
-from nbresume.model.digests import Digest, digest_of
+from nbresume.capture.fingerprints import FINGERPRINTS
+from nbresume.model.digests import Digest
 from nbresume.model.grids import grid_of
 
 
@@ -26,5 +27,5 @@ class Part:
 def part_of(data: memoryview, dtype: str, shape: tuple[int, ...], name: str) -> Part:
     """Return bytes with their digest; from now on they must not change."""
     item_bytes = len(data) // (prod(shape) or 1)
-    digest = digest_of(data, grid_of(shape, item_bytes))
+    digest = FINGERPRINTS.of(data, grid_of(shape, item_bytes))
     return Part(data, dtype, shape, name, digest)
