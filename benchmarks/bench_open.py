@@ -18,8 +18,9 @@ from nbresume.model.codec import encode_envelope
 from nbresume.model.digests import record_digest
 from nbresume.model.envelope import Envelope
 from nbresume.store.chain import Chain
+from nbresume.store.drafts import Blob
 from nbresume.store.local import LocalBackend, open_local
-from nbresume.store.objects import Blob, Objects
+from nbresume.store.objects import Objects
 from nbresume.store.trust import Link, Trust
 
 RUN = "0123456789abcdef"

@@ -55,6 +55,19 @@ class BackendTests:
 
         assert backend.read("g/a") == b"onetwosix"
 
+    def test_a_begun_file_is_whole_and_flushed_later(self, backend):
+        """A file whose flush is left for later is read like any other."""
+        file = backend.begin("g/a", [b"one", memoryview(b"two")])
+        try:
+            with pytest.raises(KeyTaken):
+                backend.begin("g/a", [b"two"])
+            file.flush()
+        finally:
+            file.close()
+        backend.seal(["g"])
+
+        assert backend.read("g/a") == b"onetwo"
+
     def test_a_file_is_written_once(self, backend):
         """A file of a group is not replaced."""
         backend.write("g/a", [b"one"])

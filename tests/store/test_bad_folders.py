@@ -20,7 +20,8 @@ from nbresume.model.envelope import Envelope
 from nbresume.store.chain import Chain
 from nbresume.store.layout import open_layout
 from nbresume.store.local import open_local
-from nbresume.store.objects import Blob, Objects
+from nbresume.store.drafts import Blob
+from nbresume.store.objects import Objects
 from nbresume.store.trust import Trust
 import numpy, zarr, zarr.core.group, zarr.core.metadata.v3
 

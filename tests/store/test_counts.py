@@ -2,14 +2,18 @@
 
 import os
 
+import numpy as np
 import pytest
 from store_checks import counted, filled, record
 
+from nbresume.settings import CHUNK_BYTES
 from nbresume.store.chain import Chain
+from nbresume.store.drafts import Blob
 from nbresume.store.local import STAGING
-from nbresume.store.objects import Blob, Objects
+from nbresume.store.objects import Objects
 
 RUN = "0123456789abcdef"
+ARRAY_BYTES = 10 * CHUNK_BYTES
 
 
 def of(seen, *names):
@@ -71,6 +75,25 @@ def test_a_draft_with_a_pack_costs_five_flushes(objects, monkeypatch):
     assert metadata < 700
     assert [what for _, what in of(seen, "fsync")] == ["file"] * 2 + ["folder"] * 3
     assert of(seen, "link", "replace", "unlink") == []
+
+
+def test_a_large_array_is_written_once_and_flushed_at_the_end(objects, monkeypatch):
+    """Each byte is written once; every chunk is flushed, and then the folders."""
+    draft = objects.draft("a1")
+    data = np.random.default_rng(1).bytes(ARRAY_BYTES)
+    draft.add(Blob(data, name="o1"))
+    with counted(monkeypatch) as seen:
+        draft.write()
+
+    chunks = ARRAY_BYTES // CHUNK_BYTES
+    metadata, *parts = (size for _, size in of(seen, "write"))
+    assert parts == [CHUNK_BYTES] * chunks
+    assert metadata < 700
+    flushed = [what for _, what in of(seen, "fsync")]
+    assert flushed == ["file"] * (1 + chunks) + ["folder"] * 3
+    last_write = max(at for at, what in enumerate(seen) if what[0] == "write")
+    later = [what for what in seen[last_write:] if what[0] == "fsync"]
+    assert len(later) >= chunks + 3
 
 
 def test_publishing_costs_no_flush(objects, monkeypatch):

@@ -68,3 +68,16 @@ def test_it_says_what_was_done(memory):
     memory.read("a")
 
     assert memory.operations == [("create", "a"), ("read", "a")]
+
+
+def test_a_begun_file_needs_its_own_flush(memory):
+    """Sealing the folder keeps the name of a file, not bytes that nobody flushed."""
+    one, two = memory.begin("g/a", [b"one"]), memory.begin("g/b", [b"two"])
+    two.flush()
+    for file in (one, two):
+        file.close()
+    memory.seal(["g"])
+
+    memory.lose_power()
+
+    assert memory.files == {"g/b": b"two"}

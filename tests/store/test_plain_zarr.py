@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import zarr
 
+from nbresume.model.digests import digest_of, joined
+from nbresume.model.grids import grid_of
 from nbresume.settings import CHUNK_BYTES
 from nbresume.store import chunks, groups
-from nbresume.store.objects import Blob, Objects
+from nbresume.store.drafts import Blob
+from nbresume.store.objects import Objects
 
 RUN = "0123456789abcdef"
 ROWS = np.random.default_rng(1)
@@ -109,7 +112,7 @@ def test_a_group_is_seen_once_it_is_published(local):
 )
 def test_arrays_of_every_shape_are_equal(local, array):
     """Arrays without axes, without items, with one or many are all read equal."""
-    grid = chunks.grid_of(array.shape, array.itemsize)
+    grid = grid_of(array.shape, array.itemsize)
     local.publish("data.zarr/zarr.json", groups.group_metadata({}))
     local.publish(
         "data.zarr/x/zarr.json",
@@ -117,16 +120,30 @@ def test_arrays_of_every_shape_are_equal(local, array):
     )
     written: list[str] = []
     data = bytes_of(array)
-    chunks.write_chunks(local, "data.zarr/x", grid, data, written=written.append)
+    digests = digest_of(data, grid).chunks
+    assert chunks.write_chunks(
+        local,
+        "data.zarr/x",
+        grid,
+        data,
+        digests,
+        codec=None,
+        known=chunks.Known(),
+        written=written.append,
+    )
 
     found = zarr.open_group(local.root / "data.zarr", mode="r")["x"]
     assert found.shape == array.shape
     assert len(written) == grid.count == found.nchunks
     np.testing.assert_array_equal(found[...], array)
     target = bytearray(array.nbytes)
-    chunks.read_chunks(local, "data.zarr/x", memoryview(target))
+    chunk = grid.chunk_bytes if grid.count > 1 else 0
+    found = chunks.read_chunks(
+        local, "data.zarr/x", memoryview(target), chunk=chunk, codec=""
+    )
+    assert joined([digest for _, digest in found]).hex == digest_of(data, grid).hex
     assert target == data
-    assert chunks.are_whole(local, "data.zarr/x", array.nbytes)
+    assert chunks.are_whole(local, "data.zarr/x", array.nbytes, chunk=chunk, codec="")
 
 
 @pytest.mark.parametrize(
@@ -198,11 +215,13 @@ def test_dtypes_that_plain_zarr_cannot_hold_are_known(dtype, size):
         ((CHUNK_BYTES * 100 + 1,), 1, (CHUNK_BYTES,), 101),
         ((3, CHUNK_BYTES * 5), 8, (1, CHUNK_BYTES * 5), 3),
         ((1_000_000, 3), 8, (131_072, 3), 8),
+        ((1, 1, CHUNK_BYTES * 3), 1, (1, 1, CHUNK_BYTES), 3),
+        ((1,), 8, (1,), 1),
     ],
 )
 def test_arrays_are_cut_after_whole_rows(shape, item, cut, count):
     """Chunks are whole rows, a power of two of them, and waste little."""
-    grid = chunks.grid_of(shape, item)
+    grid = grid_of(shape, item)
 
     assert (grid.chunk_shape, grid.count) == (cut, count)
 

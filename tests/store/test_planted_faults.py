@@ -5,6 +5,7 @@ Each test plants one fault in the store and expects one of their checks to fail.
 
 from pathlib import Path
 
+import blake3
 import pytest
 from store_checks import counted, record
 from test_chain import check_lost_reply
@@ -12,8 +13,9 @@ from test_counts import check_order_of_creation
 from test_objects import check_every_damage_is_found
 
 from nbresume.errors import KeyTaken
+from nbresume.model import digests
 from nbresume.store import chain as chain_module
-from nbresume.store import disk, objects
+from nbresume.store import chunks, disk, drafts, objects
 from nbresume.store.chain import Chain
 from nbresume.store.local import open_local
 
@@ -106,14 +108,16 @@ def test_a_flush_after_the_link_is_caught(local, trust, monkeypatch):
 
 def test_reading_without_a_digest_is_caught(local, monkeypatch):
     """A store that hands out changed bytes is found out."""
-    payload_digest = objects.payload_digest
-    known: dict[int, str] = {}
+    known: dict[int, bytes] = {}
 
     def trusting(data):
-        # The digest of the first payload of this length, whatever its bytes are now.
-        return known.setdefault(len(data), payload_digest(data))
+        # The digest of the first bytes of this length, whatever they are now.
+        return known.setdefault(len(data), blake3.blake3(data).digest())
 
-    monkeypatch.setattr(objects, "payload_digest", trusting)
+    for module in (digests, chunks):
+        monkeypatch.setattr(module, "chunk_digest", trusting)
+    for module in (drafts, objects):
+        monkeypatch.setattr(module, "payload_digest", lambda data: trusting(data).hex())
 
     assert fails(check_every_damage_is_found, local)
 

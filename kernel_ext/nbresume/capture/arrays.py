@@ -14,11 +14,13 @@ from typing import Any
 import blake3
 
 from nbresume.capture.atoms import Parts, tag_of
+from nbresume.capture.fingerprints import FINGERPRINTS
+from nbresume.model.digests import joined
+from nbresume.model.grids import grid_of
+from nbresume.model.threads import in_threads
 
 PLAIN_KINDS = frozenset("biufcmM")
 """Kinds of NumPy types whose bytes are the values."""
-_BLOCK_BYTES = 1 << 24
-_MANY_BYTES = 1 << 20
 
 
 def loaded(name: str) -> Any:
@@ -63,16 +65,9 @@ _by_type: "weakref.WeakKeyDictionary[type, list[Callable[[Any], Parts | None]]]"
 
 
 def digest(data: Any) -> bytes:
-    """Return the BLAKE3 of a buffer; large ones are hashed by all processors."""
-    hasher = _hasher(len(data))
-    hasher.update(data)
-    result: bytes = hasher.digest()
-    return result
-
-
-def _hasher(nbytes: int) -> Any:
-    threads = blake3.blake3.AUTO if nbytes > _MANY_BYTES else 1
-    return blake3.blake3(max_threads=threads)
+    """Return the digest of a buffer; large ones are digested in two threads."""
+    flat = memoryview(data).cast("B")
+    return FINGERPRINTS.of(flat, grid_of((flat.nbytes,), 1)).raw
 
 
 def _numpy_parts(value: Any) -> Parts | None:
@@ -104,25 +99,34 @@ def _array_parts(array: Any, tag: bytes) -> Parts:
     seen = list(owners(array))
     if array.dtype.hasobject:
         return Parts(tag, array.ravel().tolist(), seen=seen)
-    hasher = _hasher(array.nbytes)
-    for block in _blocks(loaded("numpy").asarray(array)):
-        hasher.update(block)
-    return Parts(tag + hasher.digest(), seen=seen)
+    return Parts(tag + _content(loaded("numpy").asarray(array)), seen=seen)
 
 
-def _blocks(array: Any) -> Iterator[Any]:
-    """Yield the bytes in C order; a strided array is copied piece by piece."""
-    if array.flags.c_contiguous:
-        if array.size and array.dtype.itemsize:
-            yield array.reshape(-1).view("u1").data
-    elif array.nbytes <= _BLOCK_BYTES or len(array) == 1:
-        yield from _blocks(loaded("numpy").ascontiguousarray(array))
-    else:
-        rows = max(1, len(array) * _BLOCK_BYTES // array.nbytes)
-        for start in range(0, len(array), rows):
-            yield from _blocks(
-                loaded("numpy").ascontiguousarray(array[start : start + rows])
-            )
+def _content(array: Any) -> bytes:
+    """Return the digest of the bytes in C order, cut as they are cut to be stored.
+
+    A strided array is copied piece by piece.
+    """
+    grid = grid_of(array.shape, array.dtype.itemsize)
+    if grid.count < 2 or array.flags.c_contiguous:  # noqa: PLR2004 - it is not cut
+        return FINGERPRINTS.of(_bytes(array), grid).raw
+    before = (0,) * grid.axis
+    starts = range(0, array.shape[grid.axis], grid.rows)
+
+    def digest_at(start: int) -> bytes:
+        return FINGERPRINTS.chunk(
+            _bytes(array[(*before, slice(start, start + grid.rows))])
+        )
+
+    return joined(in_threads(digest_at, starts)).raw
+
+
+def _bytes(array: Any) -> memoryview:
+    whole = loaded("numpy").ascontiguousarray(array)
+    if not whole.nbytes:
+        return memoryview(b"")
+    view: memoryview = whole.reshape(-1).view("u1").data
+    return view
 
 
 def owners(array: Any) -> Iterator[Any]:

@@ -16,6 +16,7 @@ from nbresume.capture.atoms import importable, is_atom, type_name
 from nbresume.capture.denied import is_closed_file
 from nbresume.capture.entries import Made
 from nbresume.capture.live import OPAQUE, Live
+from nbresume.capture.payloads import Part, part_of
 from nbresume.capture.pickling import Dumped, dump, dump_atoms
 from nbresume.capture.unit_graph import (
     Remembered,
@@ -26,7 +27,6 @@ from nbresume.capture.unit_graph import (
 )
 from nbresume.capture.units import circles
 from nbresume.errors import CaptureError
-from nbresume.model.digests import payload_digest
 from nbresume.model.manifest import Binding, Source, Unit
 from nbresume.model.values import Output
 
@@ -34,17 +34,6 @@ UNKNOWN = ("?",)
 """The cut of an object that shares nothing with what is captured."""
 CLOSED_FILE = "a closed file"
 """Reason that is not announced: such a handle is left over by every data cell."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Bytes of one stream or buffer, to be stored once."""
-
-    data: bytes | memoryview
-    dtype: str
-    shape: tuple[int, ...]
-    name: str
-    """Object id."""
 
 
 @dataclass(slots=True)
@@ -276,11 +265,9 @@ class Snapshot:
         stream = _add(captured, dumped.stream, name)
         buffers = []
         for buffer in dumped.buffers:
-            digest = payload_digest(buffer.data)
-            captured.parts.setdefault(
-                digest, Part(buffer.data, buffer.dtype, buffer.shape, name)
-            )
-            buffers.append(digest)
+            part = part_of(buffer.data, buffer.dtype, buffer.shape, name)
+            captured.parts.setdefault(part.digest.hex, part)
+            buffers.append(part.digest.hex)
         return stream, buffers, sorted(dumped.refs)
 
     def _merge_circles(self, graph: UnitGraph, captured: Captured) -> None:
@@ -348,9 +335,9 @@ class Snapshot:
 
 
 def _add(captured: Captured, data: bytes, name: str) -> str:
-    digest = payload_digest(data)
-    captured.parts.setdefault(digest, Part(data, "|u1", (len(data),), name))
-    return digest
+    part = part_of(memoryview(data), "|u1", (len(data),), name)
+    captured.parts.setdefault(part.digest.hex, part)
+    return part.digest.hex
 
 
 def _output(binding: Binding, units: Mapping[str, Unit], calls: list[str]) -> Output:

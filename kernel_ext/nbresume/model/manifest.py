@@ -34,6 +34,10 @@ class Place(_Part, frozen=True, kw_only=True):
     length: int
     run: str = ""
     """The run that stored it, if it is another one."""
+    chunk: int = 0
+    """Bytes of a chunk of which the digest is made; 0 if it is of all bytes at once."""
+    codec: str = ""
+    """What the chunks are compressed with: ``blosc``; empty if they are not."""
 
 
 class Source(StrEnum):

@@ -35,7 +35,7 @@ from nbresume.run.process import ProcessStates, inputs_among, recorded
 from nbresume.run.publishing import Publisher
 from nbresume.run.restore import Restorer
 from nbresume.run.sameness import keep_object_ids
-from nbresume.store.objects import Draft
+from nbresume.store.drafts import Draft
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from nbresume.model.codec import canonical
 from nbresume.model.manifest import Manifest, Place
 from nbresume.model.records import Committed
 from nbresume.model.values import ManifestRef
-from nbresume.store.objects import Blob, Draft, Objects
+from nbresume.store.drafts import Blob, Draft
+from nbresume.store.objects import Objects
 
 ATTRIBUTE = "nbresume"
 
@@ -52,7 +53,7 @@ def pack(
     places = {d: place for d, place in reused.items() if place not in gone}
     for digest, part in captured.parts.items():
         if digest not in places:
-            blob = Blob(part.data, dtype=part.dtype, shape=part.shape, name=part.name)
+            blob = Blob(part.data, part.dtype, part.shape, part.name, part.digest)
             _, places[digest] = draft.add(blob)
     more = beside or Beside()
     manifest = Manifest(

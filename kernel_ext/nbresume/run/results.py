@@ -19,7 +19,7 @@ from nbresume.model.records import EffectDone
 from nbresume.model.values import ManifestRef
 from nbresume.run.journal import Journal
 from nbresume.run.packing import ATTRIBUTE
-from nbresume.store.objects import Blob
+from nbresume.store.drafts import Blob
 
 RESULT = "result"
 """Name of the only unit of such a group, and of its arrays."""

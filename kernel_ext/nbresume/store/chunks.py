@@ -1,84 +1,61 @@
 """The chunk files of a zarr array, written and read without zarr.
 
 The rule: an array's bytes in C order, cut after whole rows into files of one size; what
-plain zarr calls chunk ``c.3.0`` of an uncompressed array is exactly such a file. zarr
-itself neither flushes nor reads into memory that is there already, and costs four
+plain zarr calls chunk ``c.3.0`` of an array is exactly such a file, compressed or not.
+zarr itself neither flushes nor reads into memory that is there already, and costs four
 times the processor time.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from math import prod
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 
-from nbresume.errors import Damaged
-from nbresume.settings import CHUNK_BYTES
-from nbresume.store.port import Backend, Buffer
+from nbresume.errors import Damaged, KeyMissing, Unavailable
+from nbresume.model.digests import chunk_digest
+from nbresume.model.grids import Grid
+from nbresume.model.threads import in_threads
+from nbresume.store.codecs import (
+    BLOSC,
+    HEADER_BYTES,
+    Codec,
+    decode,
+    items_bytes,
+    stored_bytes,
+)
+from nbresume.store.port import Backend, Begun, Buffer
 
-_NAME = re.compile(r"c(?:\.(\d+)(?:\.0)*)?", re.ASCII)
-_THREADS = 2
-_PADDING = 8
-"""At most one byte in so many is padding, where smaller chunks can reach that."""
-_SMALLEST = CHUNK_BYTES // 4
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """How an array is cut: chunks of `rows` whole rows each."""
-
-    shape: tuple[int, ...]
-    rows: int
-    """Length of a chunk along the first axis."""
-    row_bytes: int
-
-    @property
-    def chunk_shape(self) -> tuple[int, ...]:
-        """The shape of one chunk; zarr wants each side to be 1 or more."""
-        whole = tuple(max(side, 1) for side in self.shape[1:])
-        return (self.rows, *whole) if self.shape else ()
-
-    @property
-    def chunk_bytes(self) -> int:
-        """The size of one chunk file."""
-        return self.rows * self.row_bytes
-
-    @property
-    def count(self) -> int:
-        """How many chunk files there are; an empty array has none."""
-        if 0 in self.shape:
-            return 0
-        return -(-self.shape[0] // self.rows) if self.shape else 1
-
-    def name(self, index: int) -> str:
-        """Return the file name of a chunk."""
-        axes = [str(index), *("0" for _ in self.shape[1:])] if self.shape else []
-        return ".".join(["c", *axes])
+_NAME = re.compile(r"c(\.\d+)*", re.ASCII)
+_UNFLUSHED = 32
+"""So many chunks at most wait for their flush: files that are open, bytes in memory."""
 
 
-def grid_of(shape: Sequence[int], item_bytes: int) -> Grid:
-    """Return how an array is cut; below two chunks it is not cut at all.
+class Known:
+    """Chunks that are durable: an equal one of another array is linked to, not copied.
 
-    Rows per chunk are a power of two, so that the same rows lie in the same chunk when
-    the array grows. zarr pads the last chunk to full size, so chunks are smaller where
-    that would waste much.
+    Only arrays that are cut are known by their chunks; others are equal as a whole.
     """
-    shape = tuple(shape)
-    length = shape[0] if shape else 1
-    row_bytes = prod(shape[1:]) * item_bytes
-    if length * row_bytes < 2 * CHUNK_BYTES:
-        return Grid(shape, max(length, 1), row_bytes)
-    rows = 1
-    while 2 * rows * row_bytes <= CHUNK_BYTES:
-        rows *= 2
-    while _wastes(length, rows) and rows * row_bytes > _SMALLEST:
-        rows //= 2
-    return Grid(shape, rows, row_bytes)
 
+    def __init__(self) -> None:
+        self._keys: dict[tuple[bytes, int, str], str] = {}
 
-def _wastes(length: int, rows: int) -> bool:
-    return rows > 1 and -length % rows * _PADDING > length
+    def learn(
+        self, keys: Iterable[str], digests: Sequence[bytes], size: int, codec: str
+    ) -> None:
+        """Remember where the chunks of a durable array lie, and how."""
+        if len(digests) > 1:
+            # The newest file has the fewest links.
+            self._keys |= {
+                (digest, size, codec): key
+                for key, digest in zip(keys, digests, strict=True)
+            }
+
+    def find(self, digest: bytes, size: int, codec: str) -> str | None:
+        """Return the key of such a chunk, if there is one."""
+        return self._keys.get((digest, size, codec))
+
+    def new_bytes(self, digests: Sequence[bytes], size: int, codec: str) -> int:
+        """Return how many bytes of an array have to be written at most."""
+        return size * sum((one, size, codec) not in self._keys for one in digests)
 
 
 def write_chunks(
@@ -86,10 +63,21 @@ def write_chunks(
     folder: str,
     grid: Grid,
     data: memoryview,
+    digests: Sequence[bytes],
     *,
+    codec: Codec | None,
+    known: Known,
     written: Callable[[str], None],
-) -> None:
+) -> bool:
     """Write the array's chunk files into `folder`, and tell each key once it is there.
+
+    A chunk that is `known` is linked to where that is possible.
+
+    Returns
+    -------
+    bool
+        Whether what was written has these digests: a thread of the user may still work
+        on it.
 
     Raises
     ------
@@ -98,29 +86,104 @@ def write_chunks(
     Unavailable
         The device failed.
     """
-    size = grid.chunk_bytes
+    size, how = grid.chunk_bytes, BLOSC if codec else ""
+    begun = _Begun()
 
-    def write_one(index: int) -> None:
-        part = data[index * size : (index + 1) * size]
-        padding: tuple[Buffer, ...] = ()
-        if part.nbytes < size:
-            padding = (bytes(size - part.nbytes),)
+    def write_one(index: int) -> bool:
         key = f"{folder}/{grid.name(index)}"
-        backend.write(key, (part, *padding))
+        source = known.find(digests[index], size, how)
+        if source is not None and _link(backend, source, key, size, how):
+            written(key)
+            return True
+        part = data[index * size : (index + 1) * size]
+        whole: tuple[Buffer, ...] = (part,)
+        if part.nbytes < size:
+            whole = (part, bytes(size - part.nbytes))
+        if codec is not None:
+            whole = codec.encode(part if len(whole) == 1 else b"".join(whole))
+        file = backend.begin(key, whole)
         written(key)
+        begun.add(file)
+        # It has just been read from memory, so this pass costs little.
+        return chunk_digest(part) == digests[index]
 
-    _for_each(write_one, range(grid.count))
+    with begun:
+        are_right = in_threads(write_one, range(grid.count))
+        begun.flush()
+    return all(are_right)
 
 
-def read_chunks(backend: Backend, folder: str, target: memoryview) -> None:
-    """Fill `target` with the array's bytes.
+def _link(backend: Backend, source: str, key: str, size: int, codec: str) -> bool:
+    if not _is_whole(backend, source, size, codec):
+        return False
+    try:
+        backend.link(source, key)
+    except (KeyMissing, Unavailable):
+        # gone meanwhile, no links here, or too many of this file: it is written again
+        return False
+    return True
+
+
+class _Begun:
+    """Files that were written and not flushed: the device takes them meanwhile.
+
+    One flush after the other would let the device wait for the processor, and the
+    processor for the device. None is forgotten: whoever has written them all calls
+    `flush`, and only then seals the folder.
+    """
+
+    def __init__(self) -> None:
+        self._files: deque[Begun] = deque()
+
+    def add(self, file: Begun) -> None:
+        """Take a file up; with too many of them, flush the oldest."""
+        self._files.append(file)
+        if len(self._files) > _UNFLUSHED:
+            _last(self._files.popleft())
+
+    def flush(self) -> None:
+        """Make all of them durable."""
+        while self._files:
+            _last(self._files.popleft())
+
+    def __enter__(self) -> None:
+        """Hold files."""
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of all, flushed or not."""
+        while self._files:
+            self._files.popleft().close()
+
+
+def _last(file: Begun) -> None:
+    try:
+        file.flush()
+    finally:
+        file.close()
+
+
+def read_chunks(
+    backend: Backend, folder: str, target: memoryview, *, chunk: int, codec: str
+) -> list[tuple[str, bytes]]:
+    """Fill `target` with the array's bytes; return key and digest of each chunk.
+
+    Parameters
+    ----------
+    backend, folder
+        Where its files lie.
+    target
+        Memory of the array's length.
+    chunk
+        Bytes of a chunk; 0 if the array's digest is that of all its bytes.
+    codec
+        What the chunks are compressed with; empty if they are not.
 
     Raises
     ------
     Damaged
-        A chunk file is missing or too short.
+        A chunk file is missing, too short or something else.
     """
-    pieces = _pieces(backend, folder, target.nbytes)
+    pieces = _pieces(backend, folder, target.nbytes, chunk, codec)
     if pieces is None:
         raise Damaged(
             f"the array {folder} cannot be read",
@@ -129,32 +192,61 @@ def read_chunks(backend: Backend, folder: str, target: memoryview) -> None:
             key=folder,
         )
 
-    def read_one(piece: tuple[str, int, int]) -> None:
+    def read_one(piece: tuple[str, int, int]) -> tuple[str, bytes]:
         key, start, length = piece
-        backend.read_into(key, target[start : start + length])
+        part = target[start : start + length]
+        if codec:
+            decode(backend.read(key), part, key=key)
+        else:
+            backend.read_into(key, part)
+        return key, chunk_digest(part) if chunk else b""
 
-    _for_each(read_one, pieces)
+    found = in_threads(read_one, pieces)
+    return found if chunk else [(folder, chunk_digest(target))]
 
 
-def are_whole(backend: Backend, folder: str, length: int) -> bool:
+def are_whole(
+    backend: Backend, folder: str, length: int, *, chunk: int, codec: str
+) -> bool:
     """Return whether the chunk files of `length` bytes are there and long enough."""
-    pieces = _pieces(backend, folder, length)
+    pieces = _pieces(backend, folder, length, chunk, codec)
     return pieces is not None and all(
-        (backend.size(key) or 0) >= length for key, _, length in pieces
+        _is_whole(backend, key, piece, codec) for key, _, piece in pieces
     )
 
 
+def _is_whole(backend: Backend, key: str, length: int, codec: str) -> bool:
+    size = backend.size(key) or 0
+    if not codec:
+        return size >= length
+    if size < HEADER_BYTES:
+        return False
+    header = memoryview(bytearray(HEADER_BYTES))
+    try:
+        backend.read_into(key, header)
+    except (KeyMissing, Damaged):
+        return False
+    return stored_bytes(header) == size and items_bytes(header) >= length
+
+
 def _pieces(
-    backend: Backend, folder: str, length: int
+    backend: Backend, folder: str, length: int, chunk: int, codec: str
 ) -> list[tuple[str, int, int]] | None:
     """Return (key, start in the array, length) of each chunk; None if one is missing.
 
-    The files say how the array was cut: they have one size and follow each other. So
-    nothing that could be damaged stands between a payload and its digest.
+    Where the manifest does not say how the array was cut, the files do: they have one
+    size and follow each other.
     """
-    matches = map(_NAME.fullmatch, backend.names(folder))
-    found = {int(match[1] or 0): match[0] for match in matches if match}
-    size = backend.size(f"{folder}/{found[0]}") if 0 in found else None
+    found: dict[int, str] = {}
+    for name in backend.names(folder):
+        if _NAME.fullmatch(name):
+            # only one axis is cut: all other numbers are 0
+            found[max(map(int, name.split(".")[1:]), default=0)] = name
+    # what is compressed and not cut is one chunk
+    size = chunk or (length if codec else 0)
+    if not size:
+        first = found.get(0)
+        size = (backend.size(f"{folder}/{first}") if first else None) or 0
     if not size:
         return None if length else []
     count = -(-length // size)
@@ -168,17 +260,3 @@ def _pieces(
         )
         for index in range(count)
     ]
-
-
-def _for_each(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-    if len(items) < 2:  # noqa: PLR2004 - one piece needs no thread
-        for item in items:
-            work(item)
-        return
-    pool = ThreadPoolExecutor(_THREADS)
-    try:
-        for done in [pool.submit(work, item) for item in items]:
-            done.result()
-    finally:
-        # After an interrupt or a failure, what has not begun is not begun any more.
-        pool.shutdown(cancel_futures=True)

@@ -107,21 +107,60 @@ def write_new(
     FileExistsError
         The path exists.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    descriptor = os.open(path, flags, mode)
+    file = begin_new(path, buffers, mode=mode)
     try:
         try:
-            for buffer in buffers:
-                sys.audit("nbresume.write", path, descriptor, buffer)
-                _write_all(descriptor, buffer)
             if lasting:
-                sys.audit("nbresume.flush", path)
-                flush(descriptor)
+                file.flush()
         finally:
-            os.close(descriptor)
+            file.close()
     except BaseException:
         os.unlink(path)
         raise
+
+
+class NewFile:
+    """A file that has all its bytes; they last once it was flushed."""
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+
+    def hurry(self) -> None:
+        """Let the device begin to take the bytes, so that a flush has less to do."""
+        if sys.platform == "linux":
+            # It drops no page that is not on the device yet: it only sends them there.
+            os.posix_fadvise(self._descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def flush(self) -> None:
+        """Make the bytes survive power loss."""
+        sys.audit("nbresume.flush", self._path)
+        flush(self._descriptor)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._descriptor)
+
+
+def begin_new(path: str, buffers: Iterable[Buffer], *, mode: int) -> NewFile:
+    """Write a file that did not exist; nothing is left if that fails.
+
+    Raises
+    ------
+    FileExistsError
+        The path exists.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    descriptor = os.open(path, flags, mode)
+    try:
+        for buffer in buffers:
+            sys.audit("nbresume.write", path, descriptor, buffer)
+            _write_all(descriptor, buffer)
+    except BaseException:
+        os.close(descriptor)
+        os.unlink(path)
+        raise
+    return NewFile(path, descriptor)
 
 
 def _write_all(descriptor: int, buffer: Buffer) -> None:

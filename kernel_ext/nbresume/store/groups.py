@@ -54,10 +54,19 @@ def item_bytes(dtype: str) -> int | None:
     return found.itemsize
 
 
-def array_metadata(shape: Sequence[int], dtype: str, chunks: Sequence[int]) -> bytes:
-    """Return the ``zarr.json`` of an uncompressed array cut into such chunks."""
+def array_metadata(
+    shape: Sequence[int],
+    dtype: str,
+    chunks: Sequence[int],
+    codecs: Sequence[Mapping[str, Any]] = (),
+) -> bytes:
+    """Return the ``zarr.json`` of an array cut into such chunks.
+
+    `codecs` are what its bytes go through before they are stored.
+    """
     grid = {"name": "regular", "configuration": {"chunk_shape": list(chunks)}}
-    return _written(_array(dtype) | {"shape": list(shape), "chunk_grid": grid})
+    document = _array(dtype) | {"shape": list(shape), "chunk_grid": grid}
+    return _written(document | {"codecs": [*document["codecs"], *codecs]})
 
 
 def group_metadata(attributes: Mapping[str, Any]) -> bytes:

@@ -21,12 +21,29 @@ from pathlib import Path
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken
 from nbresume.store import disk
-from nbresume.store.port import Buffer, check_key, folder_of
+from nbresume.store.port import Begun, Buffer, check_key, folder_of
 
 STAGING = "tmp"
 LEFTOVER_AGE_S = 24 * 3600
 _CONTENT = {"journal", "data.zarr", "seen", "runs"}
 _STAGED = re.compile(r"[0-9a-f]{32}")
+
+
+class _Begun:
+    """A file that is not durable yet (see `port.Begun`)."""
+
+    def __init__(self, key: str, file: disk.NewFile) -> None:
+        self._key = key
+        self._file = file
+
+    def flush(self) -> None:
+        """Make its bytes durable."""
+        with disk.reporting(f"{self._key} was not written to the store"):
+            self._file.flush()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._file.close()
 
 
 class LocalBackend:
@@ -63,6 +80,18 @@ class LocalBackend:
                 disk.write_new(path, data, mode=disk.READ_ONLY_FILE)
             except FileExistsError as error:
                 raise _taken(key) from error
+
+    def begin(self, key: str, data: Iterable[Buffer]) -> Begun:
+        """Write a file of a group, and leave the flush for later."""
+        path = self._path(key)
+        with disk.reporting(f"{key} was not written to the store"):
+            self._make_folder(folder_of(key))
+            try:
+                file = disk.begin_new(path, data, mode=disk.READ_ONLY_FILE)
+            except FileExistsError as error:
+                raise _taken(key) from error
+        file.hurry()
+        return _Begun(key, file)
 
     def seal(self, folders: Sequence[str]) -> None:
         """Make everything durable that was written directly in these folders."""

@@ -8,7 +8,22 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken
-from nbresume.store.port import Buffer, check_key, folder_of
+from nbresume.store.port import Begun, Buffer, check_key, folder_of
+
+
+class _Begun:
+    """A file that is not durable yet (see `port.Begun`)."""
+
+    def __init__(self, backend: "MemoryBackend", key: str) -> None:
+        self._backend = backend
+        self._key = key
+
+    def flush(self) -> None:
+        """Make its bytes durable."""
+        self._backend.flush(self._key)
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 class MemoryBackend:
@@ -22,6 +37,7 @@ class MemoryBackend:
         """(operation, key) of every call, in order."""
         self._lock = threading.Lock()
         self._fragile: set[str] = set()
+        self._unflushed: set[str] = set()
         self._faults: dict[str, list[tuple[int, Callable[[], None], bool]]] = {}
 
     def fail_at(
@@ -69,11 +85,24 @@ class MemoryBackend:
         self._fragile.add(key)
         self._end("write", count)
 
+    def begin(self, key: str, data: Iterable[Buffer]) -> Begun:
+        """Write a file of a group, and leave the flush for later."""
+        self.write(key, data)
+        self._unflushed.add(key)
+        return _Begun(self, key)
+
+    def flush(self, key: str) -> None:
+        """Make the bytes of a file that was begun durable, if its folder is."""
+        count = self._begin("flush", key)
+        self._unflushed.discard(key)
+        self._end("flush", count)
+
     def seal(self, folders: Sequence[str]) -> None:
         """Make everything durable that was written directly in these folders."""
         for folder in folders:
             count = self._begin("seal", check_key(folder))
-            self._fragile -= {key for key in self._fragile if folder_of(key) == folder}
+            here = {key for key in self._fragile if folder_of(key) == folder}
+            self._fragile -= here - self._unflushed
             self._end("seal", count)
 
     def publish(self, key: str, data: bytes) -> None:

@@ -43,6 +43,22 @@ def folder_of(key: str) -> str:
     return key.rpartition("/")[0]
 
 
+class Begun(Protocol):
+    """A file of a group that has all its bytes, and is not durable yet."""
+
+    def flush(self) -> None:
+        """Make its bytes durable; its name is when its folder is sealed.
+
+        Raises
+        ------
+        Unavailable
+            The device failed.
+        """
+
+    def close(self) -> None:
+        """Let go of it; what was not flushed may be lost with the power."""
+
+
 class Backend(Protocol):
     """A place that keeps bytes under keys; all refusals are errors of nbresume.
 
@@ -68,6 +84,21 @@ class Backend(Protocol):
 
         The file can only be read from then on. If it cannot be written whole, it is
         taken away again.
+
+        Raises
+        ------
+        KeyTaken
+            The key exists.
+        Unavailable
+            The device failed.
+        """
+
+    def begin(self, key: str, data: Iterable[Buffer]) -> Begun:
+        """Write a file like `write`, and leave the flush for later.
+
+        The device begins to take the bytes meanwhile: many files that are flushed
+        after all were begun cost little more than one. `seal` does not make it durable
+        without that flush.
 
         Raises
         ------

@@ -41,7 +41,7 @@ disk.flush_folder = forgotten
 
 RECORD_FIRST = """
 from nbresume.run.journal import Journal
-from nbresume.store.objects import Draft
+from nbresume.store.drafts import Draft
 write, append = Draft.write, Journal.append
 waiting = []
 Draft.write = lambda self: waiting.append(self)

@@ -21,7 +21,7 @@ MANIFEST = Manifest(
     units={"o1": Unit(stream="s", buffers=["b"], deep="d", ambient=("k", "v:k"))},
     payloads={
         "s": Place(group="a-1", array=PACK, offset=0, length=9),
-        "b": Place(group="a-0", array="o1", offset=0, length=2**33, run="r0"),
+        "b": Place(group="a-0", array="o1", offset=0, length=2**33, run="r0", chunk=4),
     },
     atoms="at",
     displays="di",
