@@ -240,10 +240,8 @@ class Draft:
             self._known.learn(keys, array.digest.chunks, grid.chunk_bytes, array.how)
 
     def _write_pack(self, written: list[str]) -> str:
+        # what shows it to plain zarr follows from its size: it is published
         folder = f"{self._folder}/{PACK}"
-        size = (len(self._pack),)
-        metadata = groups.array_metadata(size, "uint8", size)
-        self._write(f"{folder}/{groups.METADATA}", metadata, written)
         self._write(f"{folder}/{PACK_CHUNK}", self._pack, written)
         return folder
 

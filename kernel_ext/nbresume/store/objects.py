@@ -86,6 +86,9 @@ class Objects:
     def publish(self, group: str, attributes: Mapping[str, Any]) -> None:
         """Show the group to plain zarr; can be repeated, and is not durable."""
         self.make_root()
+        pack = self._pack_metadata(group)
+        if pack is not None:
+            self._backend.publish(*pack)
         self._backend.publish(self._metadata(group), groups.group_metadata(attributes))
 
     def is_published(
@@ -94,11 +97,23 @@ class Objects:
         """Return whether plain zarr finds the group, with these attributes if given."""
         try:
             data = self._backend.read(self._metadata(group))
+            if attributes is None:
+                return groups.is_group(data)
+            pack = self._pack_metadata(group)
+            if pack is not None and self._backend.read(pack[0]) != pack[1]:
+                return False
         except KeyMissing:
             return False
-        if attributes is None:
-            return groups.is_group(data)
         return groups.attributes_of(data) == groups.plain(attributes)
+
+    def _pack_metadata(self, group: str) -> tuple[str, bytes] | None:
+        """Return key and bytes of what shows a pack to plain zarr: its size says it."""
+        folder = f"{self._metadata(group).rpartition('/')[0]}/{PACK}"
+        size = self._backend.size(f"{folder}/{PACK_CHUNK}")
+        if size is None:
+            return None
+        data = groups.array_metadata((size,), "uint8", (size,))
+        return f"{folder}/{groups.METADATA}", data
 
     def make_root(self) -> None:
         """Make the groups above this run's groups, if they are not there."""

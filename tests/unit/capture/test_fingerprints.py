@@ -49,7 +49,7 @@ def test_only_what_changed_is_digested(digested):
     other[CHUNK_BYTES // 4] = 7.0
 
     assert known.of(bytes_of(other), GRID) == digest_of(bytes_of(other), GRID)
-    assert digested == [CHUNK_BYTES, 24]
+    assert sorted(digested) == [24, CHUNK_BYTES]  # two threads do it
 
 
 def test_a_copy_is_known(digested):
