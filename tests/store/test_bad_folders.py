@@ -23,7 +23,7 @@ from nbresume.store.local import open_local
 from nbresume.store.drafts import Blob
 from nbresume.store.objects import Objects
 from nbresume.store.trust import Trust
-import numpy, zarr, zarr.core.group, zarr.core.metadata.v3
+import numpy, numcodecs, zarr, zarr.core.group, zarr.core.metadata.v3
 
 if os.getuid() == 0:
     os.setgroups([])
@@ -38,7 +38,7 @@ def append(backend, revision, size):
 
 def keep(backend, size):
     draft = Objects(backend, "0" * 16).draft("a%d" % size)
-    draft.add(Blob(b"x" * size, name="o1"))
+    draft.add(Blob(os.urandom(size), name="o1"))
     draft.write()
 
 def limit(size):

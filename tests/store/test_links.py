@@ -8,7 +8,7 @@ import zarr
 from store_checks import break_file, counted, flip
 
 from nbresume.errors import Damaged, Unavailable
-from nbresume.settings import CHUNK_BYTES
+from nbresume.settings import CHUNK_BYTES, MIB
 from nbresume.store.drafts import Blob
 from nbresume.store.objects import Objects
 
@@ -63,6 +63,18 @@ def test_a_new_process_knows_what_it_has_read(local, monkeypatch):
         kept(objects, SECOND, "a2")
 
     assert sizes(seen) == [CHUNK_BYTES]
+
+
+def test_a_column_of_a_frame_costs_that_column(local, monkeypatch):
+    """A frame lays its columns out as rows: those that stay are linked to."""
+    objects, block = Objects(local, RUN), FIRST[: 12 * 200_000].reshape(12, 200_000)
+    kept(objects, block, "a1")
+    with counted(monkeypatch) as seen:
+        digest, place = kept(objects, block[1:], "a2")
+
+    assert [size for name, size in seen if name == "write" and size > MIB] == []
+    assert [name for name, _ in seen].count("link") == 11
+    assert objects.read(place, digest) == block[1:].tobytes()
 
 
 def test_links_survive_a_power_cut(memory):

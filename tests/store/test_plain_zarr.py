@@ -217,6 +217,7 @@ def test_dtypes_that_plain_zarr_cannot_hold_are_known(dtype, size):
         ((1_000_000, 3), 8, (131_072, 3), 8),
         ((1, 1, CHUNK_BYTES * 3), 1, (1, 1, CHUNK_BYTES), 3),
         ((1,), 8, (1,), 1),
+        ((12, 200_000), 8, (1, 200_000), 12),
     ],
 )
 def test_arrays_are_cut_after_whole_rows(shape, item, cut, count):

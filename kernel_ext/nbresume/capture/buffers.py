@@ -192,9 +192,19 @@ class Buffers:
         make, (values, *rest) = value.__reduce__()
         array = getattr(values, "_ndarray", values)
         if any(id(owner) in self._units for owner in owners(array)):
+            values = self._apart(values)
+        return make, (values, *rest)
+
+    def _apart(self, values: Any) -> Any:
+        """Return an object of its own over the same memory, to be stored by itself."""
+        if type(values) is not loaded("numpy").ndarray:
             values = values.copy()
             self._kept.append(values)
-        return make, (values, *rest)
+            return values
+        # No copy: the columns of any frame are views of its blocks, and those large.
+        view = values.view()
+        self._lent[id(view)] = view
+        return view
 
     def _torch(self, value: Any) -> Any:
         torch = loaded("torch")

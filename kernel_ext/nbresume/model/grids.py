@@ -69,6 +69,9 @@ def grid_of(shape: Sequence[int], item_bytes: int) -> Grid:
     row_bytes = prod(shape[axis + 1 :]) * item_bytes
     if length * row_bytes < 2 * CHUNK_BYTES:
         return Grid(shape, max(length, 1), row_bytes, axis)
+    if row_bytes >= _SMALLEST:
+        # A row is a column of a frame: another one that changes moves none of these.
+        return Grid(shape, 1, row_bytes, axis)
     rows = 1
     while 2 * rows * row_bytes <= CHUNK_BYTES:
         rows *= 2

@@ -93,15 +93,29 @@ def test_a_slice_holds_nothing_of_its_neighbours():
     assert b"hidden" not in whole
 
 
-def test_a_block_that_is_a_unit_is_copied_into_its_frame():
-    """Only pandas counts who shares a block, and that count does not come back."""
-    frame = pd.DataFrame({"a": [1.0, 2.0]})
+def test_a_block_that_is_a_unit_is_stored_with_its_frame():
+    """Only pandas counts who shares a block, and that count does not come back.
+
+    The columns of any frame share its block, so it is stored from where it lies: a
+    copy would cost memory as large as the frame.
+    """
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
     block = frame["a"].to_numpy()
     while block.base is not None:
         block = block.base
     dumped = dump([frame], units={id(block): "o1"}, namespace={})
 
     assert dumped.refs == frozenset()
+    (buffer,) = (one for one in dumped.buffers if one.dtype == "<f8")
+    lies_at = np.frombuffer(buffer.data, np.uint8).__array_interface__["data"][0]
+    assert lies_at == block.__array_interface__["data"][0]
+    again = rebuild(
+        dumped.stream,
+        [memoryview(bytearray(one.data)) for one in dumped.buffers],
+        resolve=None,
+        namespace={},
+    )
+    pd.testing.assert_frame_equal(again, frame)
 
 
 def test_fortran_order_is_kept():

@@ -1,0 +1,104 @@
+"""What steps over large data cost: passes over memory and bytes written, counted."""
+
+import os
+
+import pytest
+
+from nbresume.capture import fingerprints
+from nbresume.model import digests
+from nbresume.settings import CHUNK_BYTES, MIB
+from nbresume.store import chunks
+
+ITEMS = 10 * CHUNK_BYTES // 8
+ARRAY_BYTES = ITEMS * 8
+ROWS = MIB // 4
+COLUMN_BYTES = ROWS * 8
+MAKE = "import numpy as np\nmade = np.random.default_rng(1)"
+
+
+class Cost:
+    """Bytes that went through each of the three."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.looked = self.digested = self.written = 0
+        look, digest, write = (
+            fingerprints.Fingerprints.chunk,
+            digests.chunk_digest,
+            os.write,
+        )
+
+        def counted_look(known, data):
+            self.looked += data.nbytes
+            return look(known, data)
+
+        def counted_digest(data):
+            self.digested += len(data)
+            return digest(data)
+
+        def counted_write(descriptor, data):
+            count = write(descriptor, data)
+            self.written += count
+            return count
+
+        monkeypatch.setattr(fingerprints.Fingerprints, "chunk", counted_look)
+        monkeypatch.setattr(os, "write", counted_write)
+        for module in (fingerprints, digests, chunks):
+            monkeypatch.setattr(module, "chunk_digest", counted_digest)
+
+    def of(self, shell, name, code):
+        """Run a step; return what it cost, in whole megabytes."""
+        self.looked = self.digested = self.written = 0
+        ran = shell.run(f"%%step {name}\n{code}", name)
+        assert ran.ok, ran.text
+        return self.looked // MIB, self.digested // MIB, self.written // MIB
+
+
+@pytest.fixture
+def cost(monkeypatch):
+    """Return the counters."""
+    return Cost(monkeypatch)
+
+
+def test_an_array(shell, cost):
+    """It is digested once, written once and checked once; reading it is one pass.
+
+    The passes over memory are those that the tables of performance speak of.
+    """
+    size, chunk = ARRAY_BYTES // MIB, CHUNK_BYTES // MIB
+    cost.of(shell, "names", MAKE)
+
+    # a look and the capture; a digest and the check of what was written
+    made = cost.of(shell, "load", f"a = made.random({ITEMS})")
+    assert made == (2 * size, 2 * size, size)
+    assert cost.of(shell, "read", "s = float(a.sum())") == (size, 0, 0)
+    # what one chunk holds is digested and checked
+    assert cost.of(shell, "change", "a[5] = 1.0") == (2 * size, 2 * chunk, chunk)
+    assert cost.of(shell, "again", "s = float(a.sum())") == (size, 0, 0)
+
+
+def test_a_frame(shell, cost):
+    """An added column costs its own bytes, and passes of xxh3 over the others."""
+    column = COLUMN_BYTES / MIB
+    cost.of(shell, "names", f"{MAKE}\nimport pandas as pd")
+    make = f"{{f'c{{i}}': made.random({ROWS}) for i in range(8)}}"
+    cost.of(shell, "load", f"df = pd.DataFrame({make})")
+
+    looked, digested, written = cost.of(shell, "add", "df['d'] = df['c1'] * 2.5 + 1")
+
+    assert looked == 2 * 9 * column
+    assert digested <= 2 * column
+    assert written == column
+
+
+def test_a_part_of_a_restored_array(shell, cost):
+    """After a restart, too, only what changed is written."""
+    cost.of(shell, "names", MAKE)
+    cost.of(shell, "load", f"a = made.random({ITEMS})")
+    shell.ip.reset(new_session=False)
+    assert shell.run("%unload_ext nbresume").ok
+    shell.load()
+    assert shell.run("%steps resume").ok
+
+    _, _, written = cost.of(shell, "change", "a[5] = 1.0")
+
+    assert written == CHUNK_BYTES // MIB
