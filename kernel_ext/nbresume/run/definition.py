@@ -11,6 +11,7 @@ from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
 from nbresume.model.folded import RunState
 from nbresume.model.records import Claim
+from nbresume.plan.notebook import Cell
 from nbresume.run.ports import World
 from nbresume.run.position import Order
 
@@ -56,6 +57,28 @@ def differences(state: RunState, order: Order, world: World) -> list[str]:
     if order.knows_plain and definition_digest(order) != claim.definition_digest:
         told += _steps(state, claim, order)
     return told
+
+
+def same_ids(order: Order) -> list[str]:
+    """Return a sentence for each id that several cells of the notebook have.
+
+    Jupyter gives all of them but the first one another id when it opens the file, so
+    what those cells run cannot be found in the file before it is saved.
+    """
+    found: dict[str, list[str]] = {}
+    for cell in order.cells:
+        found.setdefault(cell.cell_id, []).append(_called(cell))
+    return [
+        f"{len(cells)} cells of the notebook have the id {cell_id} "
+        f"({', '.join(cells)}); save it in Jupyter, which gives each its own"
+        for cell_id, cells in found.items()
+        if cell_id and len(cells) > 1
+    ]
+
+
+def _called(cell: Cell) -> str:
+    first = next(filter(None, map(str.strip, cell.source.splitlines())), "")
+    return f"step {cell.step}" if cell.step else f'"{first[:30]}"'
 
 
 def _steps(state: RunState, claim: Claim, order: Order) -> list[str]:

@@ -6,6 +6,11 @@ import msgspec
 import pytest
 from unit.run.fakes import Lab
 
+from nbresume.plan.header import step_name_of
+from nbresume.plan.notebook import Cell
+from nbresume.run.definition import same_ids
+from nbresume.run.position import Order
+
 A, B, C = "%%step a\nx = 1", "%%step b\ny = 1", "%%step c\nz = 1"
 
 
@@ -149,3 +154,30 @@ def test_a_kernel_of_another_release_is_told_while_it_lives():
 
     assert "has nbresume test, this is nbresume 9" in told[0]
     assert other.view().differs == []
+
+
+def test_cells_of_one_id_are_told_and_the_first_one_keeps_it():
+    """As Jupyter opens such a file; the others are found once it was saved."""
+    sources = {"fetch": "%%step fetch\nx = 1", "plain": "\n# text\ny = 2", "z": "z = 3"}
+    cells = [
+        Cell("same" if name != "z" else "z", source, step_name_of(source), name)
+        for name, source in sources.items()
+    ]
+    order = Order.of([*cells, Cell("", "", None, ""), Cell("", "", None, "")], "a test")
+
+    assert order.cell_place("same") == 0
+    assert order.text_of_cell["same"] == "fetch"
+    (told,) = same_ids(order)
+    assert told.startswith(
+        '2 cells of the notebook have the id same (step fetch, "# text"); save it'
+    )
+    assert same_ids(Order.of(cells[1:], "a test")) == []
+
+
+def test_cells_of_one_id_are_told_by_the_view():
+    """Also before anything has run."""
+    lab = Lab(a=A)
+    cell = lab.notebook.cells()[0]
+    lab.notebook.cells = lambda: [cell, cell]
+
+    assert "2 cells of the notebook have the id a" in lab.kernel().view().differs[0]
