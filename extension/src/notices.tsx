@@ -11,6 +11,7 @@ interface NoticesProps {
   readonly model: RunModel;
   readonly enable: () => void;
   readonly save: () => void;
+  readonly restartKernel: () => void;
   readonly dismiss: () => void;
   readonly trans: TranslationBundle;
 }
@@ -20,13 +21,15 @@ export function Notices({
   model,
   enable,
   save,
+  restartKernel,
   dismiss,
   trans
 }: NoticesProps): JSX.Element {
   const { answer, kernel } = model;
   const said = answer === null ? [] : sentences(answer, trans);
   const deaf = model.isDeaf ? liveSentence(model.live.link, trans) : '';
-  const needsEnabling = kernel.status !== 'none' && kernel.isEnabled === false;
+  const needsEnabling =
+    !['none', 'dead'].includes(kernel.status) && kernel.isEnabled === false;
   return (
     <>
       {said.map(sentence => (
@@ -53,6 +56,25 @@ export function Notices({
             {trans.__('Dismiss')}
           </button>
         </div>
+      )}
+      {kernel.status === 'dead' && (
+        <div className="jp-nbresume-notice" data-notice="dead">
+          <p>
+            {trans.__(
+              'The kernel is dead. What is committed stays; restart the kernel, and the run goes on.'
+            )}
+          </p>
+          <button className="jp-mod-styled jp-mod-accept" onClick={restartKernel}>
+            {trans.__('Restart the Kernel')}
+          </button>
+        </div>
+      )}
+      {kernel.status === 'none' && answer?.kind === 'run' && (
+        <p className="jp-nbresume-notice" data-notice="none">
+          {trans.__(
+            'The notebook has no kernel, so nothing can be resumed. Choose one by the name of the kernel above the notebook.'
+          )}
+        </p>
       )}
       {deaf !== '' && (
         <p className="jp-nbresume-notice" data-notice="live">

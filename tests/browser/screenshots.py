@@ -40,10 +40,8 @@ class Camera:
     def take(self, at, view, name, what: Locator, *, upto: Locator | None = None):
         """Picture what is seen of one thing, down to the end of what it holds."""
         for theme in THEMES:
-            at.command("apputils:change-theme", theme=f"JupyterLab {theme.title()}")
-            is_light = str(theme == "light").lower()
-            body = at.page.locator("body")
-            expect(body).to_have_attribute("data-jp-theme-light", is_light)
+            getattr(at, theme)()
+            at.page.mouse.move(300, 845)
             file = f"{view}-{name}-{theme}.png"
             at.page.screenshot(
                 path=IMAGES / file,

@@ -115,10 +115,8 @@ def test_a_notebook_beside_another(desk):
     at.start(2)
     expect(at.output(2)).to_contain_text("started")
     write_notebook(at.lab.root / "right.ipynb", LOAD, "%%step other\nx = 1")
-    at.page.evaluate(
-        "() => void window.jupyterapp.commands.execute('docmanager:open',"
-        " {path: 'right.ipynb', options: {mode: 'split-right'}})"
-    )
+    at.turn_to("right.ipynb")
+    at.beside("right.ipynb")
     expect(at.sidebar.get_by_role("heading", name="right.ipynb")).to_be_visible()
     left = at.page.locator(".jp-NotebookPanel:visible").first
     expect(left.locator("[data-badge='ran']")).to_have_count(1)

@@ -15,6 +15,9 @@ from nbresume.plan.notebook import Cell
 from nbresume.run.ports import World
 from nbresume.run.position import Order
 
+_TOLD = 3
+"""So many cells are named in a sentence."""
+
 
 def definition_digest(order: Order) -> str:
     """Return the digest of the ordered steps with their text."""
@@ -60,20 +63,19 @@ def differences(state: RunState, order: Order, world: World) -> list[str]:
 
 
 def same_ids(order: Order) -> list[str]:
-    """Return a sentence for each id that several cells of the notebook have.
+    """Tell that cells of the notebook have the ids of others, and what to do.
 
-    Jupyter gives all of them but the first one another id when it opens the file, so
-    what those cells run cannot be found in the file before it is saved.
+    Jupyter gives them ids of their own when it opens the file, so what they run is
+    found in the file by name and text alone before it is saved.
     """
-    found: dict[str, list[str]] = {}
-    for cell in order.cells:
-        found.setdefault(cell.cell_id, []).append(_called(cell))
-    return [
-        f"{len(cells)} cells of the notebook have the id {cell_id} "
-        f"({', '.join(cells)}); save it in Jupyter, which gives each its own"
-        for cell_id, cells in found.items()
-        if cell_id and len(cells) > 1
-    ]
+    without = [cell for cell in order.cells if cell.cell_id and not cell.has_own_id]
+    # in a notebook of an old format no cell has one
+    if not order.knows_plain or not without or len(without) == len(order.cells):
+        return []
+    told = ", ".join(map(_called, without[:_TOLD]))
+    more = f" and {len(without) - _TOLD} more" if len(without) > _TOLD else ""
+    which = f"cells have the same id as another one of the notebook: {told}{more}"
+    return [f"{which}; save it in Jupyter, which gives each its own"]
 
 
 def _called(cell: Cell) -> str:

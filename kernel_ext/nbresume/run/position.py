@@ -193,20 +193,16 @@ class Order:
         """Return the order of these cells."""
         steps: dict[str, int] = {}
         carriers = defaultdict[str, list[str]](list)
-        places: dict[str, int] = {}
         for place, cell in enumerate(cells):
-            if cell.cell_id:
-                # of cells with one id the first keeps it when Jupyter opens the file
-                places.setdefault(cell.cell_id, place)
             if cell.step:
                 steps.setdefault(cell.step, place)
                 carriers[cell.step.lower()].append(cell.cell_id)
         return cls(
             cells=tuple(cells),
             source=source,
-            place_of_cell=places,
+            place_of_cell={c.cell_id: i for i, c in enumerate(cells) if c.cell_id},
             place_of_step=steps,
-            text_of_cell={i: cells[place].text_digest for i, place in places.items()},
+            text_of_cell={c.cell_id: c.text_digest for c in cells if c.cell_id},
             cells_of_name={name: tuple(ids) for name, ids in carriers.items()},
             twins=tuple(name for name, ids in carriers.items() if len(ids) > 1),
             knows_plain=knows_plain,

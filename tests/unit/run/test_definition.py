@@ -156,28 +156,31 @@ def test_a_kernel_of_another_release_is_told_while_it_lives():
     assert other.view().differs == []
 
 
-def test_cells_of_one_id_are_told_and_the_first_one_keeps_it():
-    """As Jupyter opens such a file; the others are found once it was saved."""
-    sources = {"fetch": "%%step fetch\nx = 1", "plain": "\n# text\ny = 2", "z": "z = 3"}
-    cells = [
-        Cell("same" if name != "z" else "z", source, step_name_of(source), name)
-        for name, source in sources.items()
-    ]
-    order = Order.of([*cells, Cell("", "", None, ""), Cell("", "", None, "")], "a test")
+def cell(cell_id, source):
+    """Return a code cell."""
+    return Cell(cell_id, source, step_name_of(source), "digest")
 
-    assert order.cell_place("same") == 0
-    assert order.text_of_cell["same"] == "fetch"
-    (told,) = same_ids(order)
-    assert told.startswith(
-        '2 cells of the notebook have the id same (step fetch, "# text"); save it'
+
+def test_cells_with_the_id_of_another_one_are_told():
+    """A few by name or text, with what to do; in an old format none has an id."""
+    cells = [cell("step:a", A), cell("text:1", "\n# text\ny = 2"), cell("z", "z = 3")]
+    (told,) = same_ids(Order.of(cells, "a test"))
+    (many,) = same_ids(Order.of([*cells[:1] * 5, cells[2]], "a test"))
+
+    assert told == (
+        'cells have the same id as another one of the notebook: step a, "# text"; save '
+        "it in Jupyter, which gives each its own"
     )
-    assert same_ids(Order.of(cells[1:], "a test")) == []
+    assert "step a, step a, step a and 2 more; save" in many
+    assert same_ids(Order.of(cells[:2], "a test")) == []
+    assert same_ids(Order.of(cells[2:], "a test")) == []
+    assert same_ids(Order.of(cells, "first intents", knows_plain=False)) == []
 
 
-def test_cells_of_one_id_are_told_by_the_view():
+def test_cells_with_the_id_of_another_one_are_told_by_the_view():
     """Also before anything has run."""
     lab = Lab(a=A)
-    cell = lab.notebook.cells()[0]
-    lab.notebook.cells = lambda: [cell, cell]
+    cells = [*lab.notebook.cells(), cell("step:b", B)]
+    lab.notebook.cells = lambda: cells
 
-    assert "2 cells of the notebook have the id a" in lab.kernel().view().differs[0]
+    assert "have the same id" in lab.kernel().view().differs[0]
