@@ -55,7 +55,7 @@ function Proof({ trans, draft, change }: FieldProps): JSX.Element {
         </select>
       </label>
       <label className="jp-nbresume-field">
-        {trans.__('What proves it: an id, a link; empty if nothing does')}
+        {trans.__('What proves it (an id, a link)')}
         <input
           type="text"
           name="reference"
@@ -126,8 +126,8 @@ function kindOf(kind: Kind, trans: TranslationBundle): string {
     case 'statement':
       return trans.__('statement: I say so');
     case 'receipt':
-      return trans.__('receipt: the other side gave one');
+      return trans.__('receipt: one was given');
     case 'query':
-      return trans.__('query: I looked it up there');
+      return trans.__('query: I looked it up');
   }
 }

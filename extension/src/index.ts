@@ -140,7 +140,7 @@ function actionsOf({ commands }: JupyterFrontEnd): Actions {
     refresh: () => run(CommandIDs.refresh),
     enable: () => run(CommandIDs.enable),
     save: () => run('docmanager:save'),
-    restartKernel: () => run('notebook:restart-kernel'),
+    chooseKernel: () => run('notebook:change-kernel'),
     resume: () => run(CommandIDs.resume),
     restore: () => run(CommandIDs.restore),
     whyNotRestore: () =>

@@ -4,14 +4,14 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { Link } from './live';
-import type { RunModel } from './model';
+import type { KernelFacts, RunModel } from './model';
 import { sentences } from './sentences';
 
 interface NoticesProps {
   readonly model: RunModel;
   readonly enable: () => void;
   readonly save: () => void;
-  readonly restartKernel: () => void;
+  readonly chooseKernel: () => void;
   readonly dismiss: () => void;
   readonly trans: TranslationBundle;
 }
@@ -21,7 +21,7 @@ export function Notices({
   model,
   enable,
   save,
-  restartKernel,
+  chooseKernel,
   dismiss,
   trans
 }: NoticesProps): JSX.Element {
@@ -30,6 +30,7 @@ export function Notices({
   const deaf = model.isDeaf ? liveSentence(model.live.link, trans) : '';
   const needsEnabling =
     !['none', 'dead'].includes(kernel.status) && kernel.isEnabled === false;
+  const lost = lostSentence(kernel.status, trans);
   return (
     <>
       {said.map(sentence => (
@@ -57,24 +58,13 @@ export function Notices({
           </button>
         </div>
       )}
-      {kernel.status === 'dead' && (
-        <div className="jp-nbresume-notice" data-notice="dead">
-          <p>
-            {trans.__(
-              'The kernel is dead. What is committed stays; restart the kernel, and the run goes on.'
-            )}
-          </p>
-          <button className="jp-mod-styled jp-mod-accept" onClick={restartKernel}>
-            {trans.__('Restart the Kernel')}
+      {lost !== '' && answer?.kind === 'run' && (
+        <div className="jp-nbresume-notice" data-notice="kernel">
+          <p>{lost}</p>
+          <button className="jp-mod-styled jp-mod-accept" onClick={chooseKernel}>
+            {trans.__('Choose a Kernel …')}
           </button>
         </div>
-      )}
-      {kernel.status === 'none' && answer?.kind === 'run' && (
-        <p className="jp-nbresume-notice" data-notice="none">
-          {trans.__(
-            'The notebook has no kernel, so nothing can be resumed. Choose one by the name of the kernel above the notebook.'
-          )}
-        </p>
       )}
       {deaf !== '' && (
         <p className="jp-nbresume-notice" data-notice="live">
@@ -99,6 +89,22 @@ export function Notices({
       )}
     </>
   );
+}
+
+/** Why nothing can be resumed, and what to do; empty if there is a kernel. */
+function lostSentence(status: KernelFacts['status'], trans: TranslationBundle): string {
+  switch (status) {
+    case 'dead':
+      return trans.__(
+        'The kernel is dead. What is committed stays; choose a kernel, and the run goes on.'
+      );
+    case 'none':
+      return trans.__(
+        'The notebook has no kernel. What is committed stays; choose a kernel, and the run goes on.'
+      );
+    default:
+      return '';
+  }
 }
 
 /** Why nothing is told while cells run; the steps themselves come from the server. */

@@ -29,7 +29,7 @@ export interface Actions extends StepActions {
   readonly refresh: () => void;
   readonly enable: () => void;
   readonly save: () => void;
-  readonly restartKernel: () => void;
+  readonly chooseKernel: () => void;
   readonly restore: () => void;
   /** Why the namespace cannot be restored now; empty if it can. */
   readonly whyNotRestore: () => string;
@@ -94,7 +94,7 @@ export class Sidebar extends ReactWidget {
             model={model}
             enable={actions.enable}
             save={actions.save}
-            restartKernel={actions.restartKernel}
+            chooseKernel={actions.chooseKernel}
             dismiss={() => model.setSaid('')}
             trans={trans}
           />

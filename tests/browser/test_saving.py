@@ -12,7 +12,9 @@ from test_cells import expect_silence
 FETCH = noted("fetch", "rows = [1, 2, 3]")
 
 
-@pytest.mark.parametrize("first", ["ours", "theirs"])
+@pytest.mark.parametrize(
+    "first", ["ours", pytest.param("theirs", marks=pytest.mark.long)]
+)
 def test_two_saves_at_once_take_turns(desk, first):
     """JupyterLab does not take one of them for another program's."""
     at = desk("both.ipynb", LOAD, FETCH)

@@ -62,9 +62,11 @@ def test_two_notebooks_on_one_run(one_run):
     assert at.ledger() == ["fetch"]
 
     # it runs a step of its own, and takes the run: now the first one is told
-    then.edit(1, "Control+a", "%%step other", "Enter", "z = 1")
+    then.cell(1).locator(".cm-content").click()
+    then.page.keyboard.press("Control+a")
+    then.page.keyboard.insert_text("%%step other\nz = 1")
     then.run(1)
-    then.wait_saved()
+    # what ran is saved by itself
     then.expect_states(other="COMMITTED")
     at.turn_to("first.ipynb")
     expect(at.sidebar.get_by_role("heading", name="first.ipynb")).to_be_visible()
@@ -111,6 +113,7 @@ def test_cells_of_one_id(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
 def test_a_copy_above_its_original(desk):
     """Saved and loaded anew, the copy is still the copy: the run knows who ran it."""
     at = desk("above.ipynb", LOAD, FETCH, REPORT)
