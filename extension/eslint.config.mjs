@@ -13,6 +13,7 @@ const GLUE = [
   './marks',
   './decorate',
   './save',
+  './starts',
   './resume',
   './commands',
   './stepcommands',
@@ -29,7 +30,8 @@ const VIEWS = [
   './notices',
   './details',
   './preview',
-  './doubt'
+  './doubt',
+  './evidence'
 ];
 
 export default [

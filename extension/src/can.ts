@@ -15,7 +15,7 @@ export function whyNoKernel(model: RunModel, trans: TranslationBundle): string {
     case 'none':
       return trans.__('The notebook has no kernel');
     case 'dead':
-      return trans.__('The kernel is dead; restart it first');
+      return trans.__('The kernel is dead; choose another one first');
     case 'busy':
       return trans.__('The kernel is busy');
     case 'idle':

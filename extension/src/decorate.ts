@@ -15,6 +15,7 @@ import { Unlocked } from './locks';
 import { Marks } from './marks';
 import type { IRunClient, RunModel } from './model';
 import type { Answer, RunView } from './runview';
+import type { Wishes } from './wishes';
 
 /** Decorates the open notebooks. */
 export class Decorator {
@@ -23,6 +24,7 @@ export class Decorator {
     private readonly model: RunModel,
     private readonly client: IRunClient,
     private readonly lines: Lines,
+    private readonly wishes: () => Wishes,
     private readonly trans: TranslationBundle
   ) {
     tracker.widgetAdded.connect((_, panel) => this.add(panel));
@@ -50,10 +52,11 @@ export class Decorator {
     });
   }
 
-  /** Whether locks are written into the notebooks. */
-  set isInMetadata(isInMetadata: boolean) {
-    this._isInMetadata = isInMetadata;
-    this.updateAll();
+  /** Look at all cells anew, soon. */
+  update(): void {
+    for (const marks of this.marks.values()) {
+      marks.update();
+    }
   }
 
   /** Take the lock off the cell of a step, in every view of the notebook. */
@@ -65,8 +68,8 @@ export class Decorator {
     const marks = new Marks(panel, this.trans, {
       unlocked: this.unlocked,
       live: () => this.lines.liveOf(panel),
-      isInMetadata: () => this._isInMetadata,
-      hasUnlocked: () => this.updateAll()
+      wishes: this.wishes,
+      hasUnlocked: () => this.update()
     });
     this.marks.set(panel, marks);
     panel.disposed.connect(() => {
@@ -118,15 +121,8 @@ export class Decorator {
     }
   }
 
-  private updateAll(): void {
-    for (const marks of this.marks.values()) {
-      marks.update();
-    }
-  }
-
   private readonly marks = new Map<NotebookPanel, Marks>();
   private readonly unlocked = new Unlocked();
-  private _isInMetadata = false;
   private seen = '';
 }
 

@@ -2,7 +2,8 @@
  * The dialog for a step that somebody has to decide about.
  *
  * The rule: it never chooses. Nothing is preselected, and it closes only when the
- * server has recorded the decision or the person goes away.
+ * server has recorded the decision or the person goes away. What was filled in by then
+ * is kept for the next time.
  */
 
 import { Dialog } from '@jupyterlab/apputils';
@@ -11,38 +12,50 @@ import { ReactWidget } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import type { Decision, Draft, Lack } from './decision';
-import { EMPTY, asksFor, decisionOf } from './decision';
+import { EMPTY, decisionOf, isEmpty } from './decision';
+import { More } from './evidence';
 import type { Refusal, StepView } from './runview';
 
 /** Send a decision; null: it is recorded. */
 export type Settle = (decision: Decision) => Promise<Refusal | null>;
 
-/** Ask about a step until it is decided, or left alone. */
-export async function askAbout(
-  step: StepView,
-  settle: Settle,
-  trans: TranslationBundle
-): Promise<void> {
-  await new DoubtDialog(new DoubtForm(step, trans), settle).launch();
+/** What is asked, and of what it is made. */
+export interface Question {
+  readonly step: StepView;
+  readonly title: string;
+  /** What the button says that records the decision. */
+  readonly accept: string;
+  /** What was filled in before. */
+  readonly draft: Draft;
+  /** Take what is filled in, with each change. */
+  readonly keep: (draft: Draft) => void;
+  readonly trans: TranslationBundle;
+}
+
+/** Ask about a step until it is decided, or left alone; return whether it is decided. */
+export async function askAbout(question: Question, settle: Settle): Promise<boolean> {
+  const dialog = new DoubtDialog(question, new DoubtForm(question), settle);
+  return (await dialog.launch()).button.accept;
 }
 
 class DoubtDialog extends Dialog<null> {
   constructor(
+    private readonly question: Question,
     private readonly form: DoubtForm,
     private readonly settle: Settle
   ) {
-    const { step, trans } = form;
+    const { title, accept, trans } = question;
     super({
-      title: trans.__('Decide about step %1', step.name),
+      title,
       body: form,
       buttons: [
         Dialog.cancelButton({ label: trans.__('Cancel') }),
-        Dialog.okButton({ label: trans.__('Decide') })
+        Dialog.okButton({ label: accept })
       ],
-      focusNodeSelector: 'input'
+      focusNodeSelector: 'input, textarea'
     });
     this.addClass('jp-nbresume-doubt');
-    this.node.ariaLabel = trans.__('Decide about step %1', step.name);
+    this.node.ariaLabel = title;
   }
 
   /** Whatever would accept the dialog sends the form first. */
@@ -63,6 +76,7 @@ class DoubtDialog extends Dialog<null> {
     const refusal = await this.settle(decision);
     this.isSending = false;
     if (refusal === null) {
+      this.question.keep(EMPTY);
       super.resolve(1);
     } else {
       this.form.refuse(refusal);
@@ -74,19 +88,18 @@ class DoubtDialog extends Dialog<null> {
 
 /** What is seen and filled in. */
 class DoubtForm extends ReactWidget implements Dialog.IBodyWidget<null> {
-  constructor(
-    readonly step: StepView,
-    readonly trans: TranslationBundle
-  ) {
+  constructor(private readonly question: Question) {
     super();
+    this.draft = question.draft;
     this.addClass('jp-nbresume-form');
   }
 
   /** Return what was filled in; null, and the person is told, if something lacks. */
   read(): Decision | null {
-    const found = decisionOf(this.draft, this.step.name);
+    const { step, trans } = this.question;
+    const found = decisionOf(this.draft, step.name);
     if ('field' in found) {
-      this.say([lackOf(found, this.trans)]);
+      this.say([lackOf(found, trans)]);
       this.node.querySelector<HTMLElement>(`[name="${found.field}"]`)?.focus();
       return null;
     }
@@ -99,13 +112,14 @@ class DoubtForm extends ReactWidget implements Dialog.IBodyWidget<null> {
   }
 
   protected render(): JSX.Element {
+    const { question, told } = this;
     return (
       <Form
-        step={this.step}
-        trans={this.trans}
-        told={this.told}
+        question={question}
+        told={told}
         keep={draft => {
           this.draft = draft;
+          question.keep(draft);
         }}
       />
     );
@@ -116,20 +130,20 @@ class DoubtForm extends ReactWidget implements Dialog.IBodyWidget<null> {
     this.update();
   }
 
-  private draft = EMPTY;
+  private draft: Draft;
   private told: readonly string[] = [];
 }
 
 interface FormProps {
-  readonly step: StepView;
-  readonly trans: TranslationBundle;
+  readonly question: Question;
   readonly told: readonly string[];
   readonly keep: (draft: Draft) => void;
 }
 
 /** The state is React's, so that a caret stays where it is. */
-function Form({ step, trans, told, keep }: FormProps): JSX.Element {
-  const [draft, setDraft] = React.useState(EMPTY);
+function Form({ question, told, keep }: FormProps): JSX.Element {
+  const { step, trans } = question;
+  const [draft, setDraft] = React.useState(question.draft);
   const change = (part: Partial<Draft>): void => {
     const next = { ...draft, ...part };
     setDraft(next);
@@ -138,9 +152,16 @@ function Form({ step, trans, told, keep }: FormProps): JSX.Element {
   const fields = { step, trans, draft, change };
   return (
     <>
+      {!isEmpty(question.draft) && (
+        <p className="jp-nbresume-kept" role="status">
+          {trans.__(
+            'What you filled in before is still here; nothing of it was recorded.'
+          )}
+        </p>
+      )}
       <Seen step={step} trans={trans} />
       <Ways {...fields} />
-      <Evidence {...fields} />
+      <More {...fields} />
       <label className="jp-nbresume-field">
         {trans.__('Reason, kept in the history of the run')}
         <textarea
@@ -168,11 +189,14 @@ interface FieldProps {
 }
 
 /** Why a person is asked, and what was seen of the outside. */
-function Seen({ step, trans }: Pick<FieldProps, 'step' | 'trans'>): JSX.Element {
+function Seen({ step, trans }: Pick<FieldProps, 'step' | 'trans'>): JSX.Element | null {
   const open = step.openEffects.map(key =>
     trans.__('effect %1 may or may not have happened', key)
   );
   const known = [...new Set([...step.reasons, ...step.evidence, ...open])];
+  if (known.length === 0) {
+    return null;
+  }
   return (
     <section>
       <h3>{trans.__('What is known')}</h3>
@@ -219,44 +243,6 @@ function Ways({ step, trans, draft, change }: FieldProps): JSX.Element {
       ))}
     </>
   );
-}
-
-/** What happened outside, as far as the person knows it. */
-function Evidence({ trans, draft, change }: FieldProps): JSX.Element | null {
-  switch (asksFor(draft.way)) {
-    case 'nothing':
-      return null;
-    case 'result':
-      return (
-        <label className="jp-nbresume-field">
-          {trans.__('Its result, a Python literal; empty if it is not known')}
-          <input
-            type="text"
-            name="result"
-            value={draft.result}
-            onChange={event => change({ result: event.target.value })}
-          />
-        </label>
-      );
-    case 'values':
-      return (
-        <label className="jp-nbresume-field">
-          {trans.__('Values that the step would have set, as far as they are known')}
-          <textarea
-            name="values"
-            rows={3}
-            placeholder={"receipt = 'ch_17'"}
-            value={draft.values}
-            onChange={event => change({ values: event.target.value })}
-          />
-          <small>
-            {trans.__(
-              'NAME = VALUE, one on a line; a value is a Python literal. Names left out count as not kept.'
-            )}
-          </small>
-        </label>
-      );
-  }
 }
 
 function lackOf(lack: Lack, trans: TranslationBundle): string {

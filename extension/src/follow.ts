@@ -12,9 +12,11 @@ import type { IDisposable } from '@lumino/disposable';
 import { Debouncer, Poll, Throttler } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 
-import { isEnabled, statusOf } from './kernel';
+import { stepOf } from './cells';
+import { isEnabled, isNew, statusOf } from './kernel';
 import type { Lines } from './lines';
 import type { RunModel } from './model';
+import { textsOf } from './notebook';
 import type { SavedCode } from './save';
 
 const WHILE_BUSY_MS = 2000;
@@ -89,6 +91,7 @@ export class Follower implements IDisposable {
     panel.sessionContext.kernelChanged.connect(this.onKernel, this);
     panel.context.fileChanged.connect(this.onFile, this);
     panel.context.pathChanged.connect(this.onSaved, this);
+    panel.context.saveState.connect(this.compare, this);
     panel.context.model.contentChanged.connect(this.onContent, this);
     void panel.context.ready.then(() => this.onSaved());
     this.onSaved();
@@ -103,6 +106,7 @@ export class Follower implements IDisposable {
     panel.sessionContext.kernelChanged.disconnect(this.onKernel, this);
     panel.context.fileChanged.disconnect(this.onFile, this);
     panel.context.pathChanged.disconnect(this.onSaved, this);
+    panel.context.saveState.disconnect(this.compare, this);
     panel.context.model.contentChanged.disconnect(this.onContent, this);
   }
 
@@ -156,6 +160,8 @@ export class Follower implements IDisposable {
 
   private compare(): void {
     this.model.setEdited(this.isEdited);
+    const cells = this._panel === null ? [] : textsOf(this._panel);
+    this.model.setOpenSteps(cells.map(stepOf).filter(name => name !== null));
   }
 
   private onExecuted(
@@ -176,12 +182,12 @@ export class Follower implements IDisposable {
   private onStatus(_: ISessionContext, status: string): void {
     const before = this.model.kernel;
     // the connection stays the same when the kernel behind it is a new one
-    const isNew = ['restarting', 'autorestarting', 'dead', 'starting'].includes(status);
+    const isOther = isNew(status);
     this.model.setKernel({
       status: this.status(),
-      isEnabled: isNew ? null : before.isEnabled
+      isEnabled: isOther ? null : before.isEnabled
     });
-    if (isNew) {
+    if (isOther) {
       this._wasAsked = false;
       void this.model.refresh();
     } else if (status === 'idle' && !this._wasAsked) {

@@ -16,6 +16,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { RunClient } from './client';
 import { addCommands } from './commands';
+import { Drafts } from './decision';
 import { Decorator } from './decorate';
 import { Follower } from './follow';
 import { Inquiry } from './inquiry';
@@ -26,9 +27,12 @@ import { NotebookHand } from './notebook';
 import { saveWhatRan, SavedCode } from './save';
 import type { Actions } from './sidebar';
 import { Sidebar } from './sidebar';
+import { Starts } from './starts';
 import { StatusItem } from './status';
 import { addStepCommands } from './stepcommands';
 import { CommandIDs, DOMAIN, PLUGIN_ID, STATUS_ID } from './tokens';
+import type { Wishes } from './wishes';
+import { DEFAULTS, wishesOf } from './wishes';
 
 const RANK = 900;
 
@@ -82,13 +86,27 @@ function activate(
   const lines = new Lines(tracker);
   const saved = new SavedCode(tracker);
   const follower = new Follower(tracker, model, lines, saved, () => sidebar.isVisible);
-  const decorator = new Decorator(tracker, model, client, lines, trans);
+  let set = DEFAULTS;
+  const wishes = (): Wishes => set;
+  const decorator = new Decorator(tracker, model, client, lines, wishes, trans);
+  const starts = new Starts({ app, tracker, lines, client, trans, wishes });
   if (documents !== null) {
-    saveWhatRan(tracker, lines, saved, documents);
+    saveWhatRan(tracker, lines, saved, documents, () => set.saveAfterStep);
   }
   sidebar.shown.connect(() => void follower.refresh());
   const hand = new NotebookHand(dialogs, translator);
-  const parts = { app, decorator, follower, hand, model, trans, client, inquiry };
+  const drafts = new Drafts();
+  const parts = {
+    app,
+    decorator,
+    drafts,
+    follower,
+    hand,
+    model,
+    trans,
+    client,
+    inquiry
+  };
   for (const command of [...addCommands(parts), ...addStepCommands(parts)]) {
     const category = trans.__('Notebook Steps');
     palette?.addItem({ command, category, args: { isPalette: true } });
@@ -104,7 +122,9 @@ function activate(
   });
   void settings?.load(PLUGIN_ID).then(loaded => {
     const read = (): void => {
-      decorator.isInMetadata = loaded.get('lockInMetadata').composite === true;
+      set = wishesOf(loaded.composite);
+      decorator.update();
+      starts.update();
     };
     loaded.changed.connect(read);
     read();
@@ -120,6 +140,7 @@ function actionsOf({ commands }: JupyterFrontEnd): Actions {
     refresh: () => run(CommandIDs.refresh),
     enable: () => run(CommandIDs.enable),
     save: () => run('docmanager:save'),
+    chooseKernel: () => run('notebook:change-kernel'),
     resume: () => run(CommandIDs.resume),
     restore: () => run(CommandIDs.restore),
     whyNotRestore: () =>

@@ -9,6 +9,8 @@ import type { Kernel, KernelMessage } from '@jupyterlab/services';
 
 import type { KernelFacts } from './model';
 
+const LOAD_BY_ITSELF =
+  "__import__('nbresume.ui.ipython.startup', fromlist=['load']).load(get_ipython())";
 const PROBE = "'nbresume' in get_ipython().extension_manager.loaded";
 
 /** Return a kernel's status in the four words that the sidebar tells apart. */
@@ -25,6 +27,31 @@ export function statusOf(
       return 'dead';
     default:
       return 'busy';
+  }
+}
+
+/** Return whether a status says that the kernel behind the connection is another one. */
+export function isNew(status: string): boolean {
+  return ['restarting', 'autorestarting', 'dead', 'starting'].includes(status);
+}
+
+/**
+ * Load nbresume as `nbresume autoload` does; return whether that was possible.
+ *
+ * The kernel decides by the saved notebook, and greets below the first cell.
+ */
+export async function loadByItself(kernel: Kernel.IKernelConnection): Promise<boolean> {
+  const future = kernel.requestExecute({
+    code: LOAD_BY_ITSELF,
+    silent: true,
+    store_history: false,
+    allow_stdin: false
+  });
+  try {
+    return (await future.done).content.status === 'ok';
+  } catch {
+    // the kernel ended before it answered: its next status says so
+    return false;
   }
 }
 

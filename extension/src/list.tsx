@@ -13,7 +13,7 @@ import { placeAfter, spanOf, windowOf } from './rows';
 /** Class of what scrolls. */
 export const SCROLLER = 'jp-nbresume-scroll';
 
-const GUESS_PX = 48;
+const FIRST_GUESS_PX = 48;
 const FIRST: Span = { from: 0, to: 900 };
 /** Less than this is a rounding, not a change. */
 const CHANGE_PX = 0.5;
@@ -38,7 +38,7 @@ interface ListProps<T> {
 export function LongList<T>(props: ListProps<T>): JSX.Element {
   const { items, keyOf, row, attributes, label, className, reveal } = props;
   const list = React.useRef<HTMLOListElement>(null);
-  const measured = React.useRef(new Map<string, number>());
+  const measured = React.useRef<Heights>({ known: new Map(), guess: null });
   const wanted = React.useRef<string | null>(null);
   const isRevealed = React.useRef(false);
   const [span, setSpan] = React.useState(FIRST);
@@ -66,7 +66,7 @@ export function LongList<T>(props: ListProps<T>): JSX.Element {
     key === null ? -1 : keys.indexOf(key)
   );
   const shown = windowOf(
-    keys.map(key => measured.current.get(key) ?? GUESS_PX),
+    keys.map(key => heightOf(measured.current, key)),
     span,
     held
   );
@@ -158,17 +158,36 @@ function useSpan(
   }, []);
 }
 
-/** Take the heights of rows; return whether one was not known or has changed. */
-function remember(list: HTMLElement | null, heights: Map<string, number>): boolean {
+/** The heights of rows, as far as they were in the page. */
+interface Heights {
+  readonly known: Map<string, number>;
+  /** What the others are taken for; null: none was seen yet. */
+  guess: number | null;
+}
+
+function heightOf({ known, guess }: Heights, key: string): number {
+  return known.get(key) ?? guess ?? FIRST_GUESS_PX;
+}
+
+/** Take the heights of rows; return whether one is another than was assumed. */
+function remember(list: HTMLElement | null, heights: Heights): boolean {
   let isNew = false;
+  const found: number[] = [];
   for (const row of list?.children ?? []) {
     const key = keyAt(row);
     const height = row.getBoundingClientRect().height;
     // a list that is not shown has no heights
-    if (height > 0 && Math.abs((heights.get(key) ?? 0) - height) > CHANGE_PX) {
-      heights.set(key, height);
-      isNew = true;
+    if (height > 0) {
+      found.push(height);
+      isNew ||= Math.abs(heightOf(heights, key) - height) > CHANGE_PX;
+      heights.known.set(key, height);
     }
+  }
+  if (heights.guess === null && found.length > 0) {
+    // most rows are alike: one that is as was guessed needs no second drawing. It is
+    // guessed once, since another guess would move all rows that were not seen
+    heights.guess = found.sort((one, other) => one - other)[found.length >> 1];
+    isNew = true;
   }
   return isNew;
 }

@@ -26,11 +26,18 @@ export interface Badge {
   readonly commit: string;
 }
 
+/** What is locked, beside what acts on the outside. */
+export interface Locking {
+  readonly unlocked: Unlocked;
+  /** Cells that an earlier kernel ran. */
+  readonly locksAfterRecovery: boolean;
+}
+
 /** Return the badge of a step's cell; null: it would run, and so has none. */
 export function badgeOf(
   step: StepView,
   held: Held | undefined,
-  unlocked: Unlocked,
+  { unlocked, locksAfterRecovery }: Locking,
   cellId: string
 ): Badge | null {
   if (step.state !== 'COMMITTED' || step.plan !== 'replay') {
@@ -40,7 +47,7 @@ export function badgeOf(
   const commit = commitOf(step);
   const isUnlocked = unlocked.has(cellId, commit);
   // as long as the kernel ran it itself, an edit is what people do next
-  const wouldLock = kind !== 'ran' || step.hasEffects;
+  const wouldLock = (kind !== 'ran' && locksAfterRecovery) || step.hasEffects;
   return {
     kind: wouldLock && isUnlocked ? 'unlocked' : kind,
     step: step.name,

@@ -2,8 +2,8 @@
  * Where in a notebook its run goes on.
  *
  * The rule: what is marked is where *Resume* begins: the first cell, plain ones too,
- * below the last committed step. The server says which steps are committed; where
- * their cells stand now is looked up in the open notebook.
+ * below the last step that holds. The server says which steps hold; where their cells
+ * stand now is looked up in the open notebook.
  */
 
 import type { CellIndex } from './cells';
@@ -34,13 +34,35 @@ export function firstOf(index: CellIndex, view: RunView): number {
   if (end < 0) {
     return -1;
   }
-  const committed = view.steps
-    .filter(step => step.place >= 0 && step.plan === 'replay')
-    .map(step => index.find(step.cellId, step.name))
-    .filter(place => place < end);
-  return Math.max(-1, ...committed) + 1;
+  return Math.max(-1, ...holding(index, view, end).keys()) + 1;
 }
 
-function pointOf(view: RunView): StepView | null {
+/** Return the places of the cells above that, which *Resume* runs, too. */
+export function alwaysOf(index: CellIndex, view: RunView): readonly number[] {
+  const above = holding(index, view, firstOf(index, view));
+  return [...above]
+    .filter(([, step]) => step.isAlways)
+    .map(([place]) => place)
+    .sort((one, other) => one - other);
+}
+
+/** Return the steps that hold above a place, by where their cells stand. */
+function holding(
+  index: CellIndex,
+  view: RunView,
+  end: number
+): ReadonlyMap<number, StepView> {
+  const found = new Map<number, StepView>();
+  for (const step of view.steps.filter(({ place, holds }) => place >= 0 && holds)) {
+    const place = index.find(step.cellId, step.name);
+    if (place >= 0 && place < end) {
+      found.set(place, step);
+    }
+  }
+  return found;
+}
+
+/** Return the step where the run goes on; null if there is none. */
+export function pointOf(view: RunView): StepView | null {
   return view.steps.find(step => step.name === view.resumeFrom) ?? null;
 }

@@ -23,6 +23,7 @@ import { isMarked, mark, setReadOnly, unmark } from './readonly';
 import type { RunView, StepView } from './runview';
 import type { Shown } from './strip';
 import { Strip } from './strip';
+import type { Wishes } from './wishes';
 
 const AT_MOST_EVERY_MS = 150;
 /** What a person does to a cell's text. */
@@ -32,7 +33,7 @@ const EDITS = ['beforeinput', 'paste', 'cut', 'drop', 'dblclick'] as const;
 export interface Shared {
   readonly unlocked: Unlocked;
   readonly live: () => Live;
-  readonly isInMetadata: () => boolean;
+  readonly wishes: () => Wishes;
   readonly hasUnlocked: () => void;
 }
 
@@ -132,13 +133,14 @@ export class Marks implements IDisposable {
     for (const [place, name] of index.copies(this.owners)) {
       badges.set(place, badgeOfCopy(name));
     }
-    const { live, unlocked } = this.shared;
+    const { live, unlocked, wishes } = this.shared;
     const { held, runId } = live();
+    const locking = { unlocked, locksAfterRecovery: wishes().lockAfterRecovery };
     for (const step of steps) {
       const place = this.placeOf(step, index);
       const how = runId === this._view?.runId ? held.get(step.name) : undefined;
       if (place >= 0 && !badges.has(place)) {
-        const badge = badgeOf(step, how, unlocked, index.cells[place].id);
+        const badge = badgeOf(step, how, locking, index.cells[place].id);
         if (badge !== null) {
           badges.set(place, badge);
         }
@@ -185,7 +187,8 @@ export class Marks implements IDisposable {
   /** Lock a cell or not, in the view and in the metadata; return its badge then. */
   private lock(cell: Cell, wanted: Badge | null, known: Decorated): Badge | null {
     const { model } = cell;
-    const { unlocked, isInMetadata, live } = this.shared;
+    const { unlocked, wishes, live } = this.shared;
+    const { lockInMetadata } = wishes();
     let badge = wanted;
     if (badge?.isLocked && known.marked === badge.commit && !isMarked(model)) {
       // taken off in another window, or by the command
@@ -196,11 +199,11 @@ export class Marks implements IDisposable {
     const isCopy = badge?.kind === 'copy';
     // what the kernel will say of the step must not write into the notebook twice
     const isKnown = this.view !== null && (live().link !== 'none' || !this.hasKernel);
-    if (isLocked && isInMetadata() && isKnown && !isMarked(model)) {
+    if (isLocked && lockInMetadata && isKnown && !isMarked(model)) {
       mark(model);
     } else if (
       isMarked(model) &&
-      (isCopy || (isKnown && !(isLocked && isInMetadata())))
+      (isCopy || (isKnown && !(isLocked && lockInMetadata)))
     ) {
       unmark(model);
       known.marked = '';

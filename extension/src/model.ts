@@ -71,6 +71,11 @@ export class RunModel {
     return this._isEdited;
   }
 
+  /** Names of the steps in the notebook as it is open. */
+  get openSteps(): ReadonlySet<string> {
+    return this._openSteps;
+  }
+
   /** The step where the run goes on; null if all are committed or none is known. */
   get resumePoint(): StepView | null {
     if (this._answer?.kind !== 'run') {
@@ -112,6 +117,7 @@ export class RunModel {
       this._kernel = NO_KERNEL;
       this._live = NOT_LIVE;
       this._isEdited = false;
+      this._openSteps = new Set();
       this._said = '';
     }
     await this.refresh();
@@ -169,6 +175,15 @@ export class RunModel {
     }
   }
 
+  /** Take which steps the notebook has as it is open. */
+  setOpenSteps(names: readonly string[]): void {
+    const known = this._openSteps;
+    if (names.length !== known.size || names.some(name => !known.has(name))) {
+      this._openSteps = new Set(names);
+      this._stateChanged.emit();
+    }
+  }
+
   /** Take what the kernel said; empty: it was read. */
   setSaid(said: string): void {
     if (said !== this._said) {
@@ -184,6 +199,7 @@ export class RunModel {
   private _kernel: KernelFacts = NO_KERNEL;
   private _live: Live = NOT_LIVE;
   private _isEdited = false;
+  private _openSteps: ReadonlySet<string> = new Set();
   private _said = '';
   private _isTrailShown = false;
   private _questions = 0;

@@ -6,14 +6,14 @@
  */
 
 import type { ISessionContext, ISessionContextDialogs } from '@jupyterlab/apputils';
-import type { ICellModel } from '@jupyterlab/cells';
+import type { Cell, ICellModel } from '@jupyterlab/cells';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { NotebookActions } from '@jupyterlab/notebook';
 import type { ITranslator } from '@jupyterlab/translation';
 
 import type { CellText } from './cells';
 import { CellIndex, findLoad } from './cells';
-import { firstOf } from './marker';
+import { alwaysOf, firstOf } from './marker';
 import type { RunView } from './runview';
 
 const LOAD = '%load_ext nbresume';
@@ -52,10 +52,17 @@ export class NotebookHand {
     return this.run(panel, notebook.activeCellIndex, notebook.activeCellIndex + 1);
   }
 
-  /** Run the cells from where the run goes on; none if that is nowhere. */
-  async runBelow(panel: NotebookPanel, view: RunView): Promise<boolean> {
-    const first = firstOf(indexOf(panel), view);
-    return first >= 0 && this.run(panel, first);
+  /**
+   * Run the cells from where the run goes on; none if that is nowhere.
+   *
+   * Before them those above whose author lets them run each time.
+   */
+  async runOn(panel: NotebookPanel, view: RunView): Promise<boolean> {
+    const index = indexOf(panel);
+    const first = firstOf(index, view);
+    const { widgets } = panel.content;
+    const always = alwaysOf(index, view).map(place => widgets[place]);
+    return first >= 0 && this.runCells(panel, [...always, ...widgets.slice(first)]);
   }
 
   /** Run the cell of a step. */
@@ -64,11 +71,15 @@ export class NotebookHand {
     return place >= 0 && this.run(panel, place, place + 1);
   }
 
-  private run(panel: NotebookPanel, first: number, end?: number): Promise<boolean> {
+  private run(panel: NotebookPanel, first: number, end: number): Promise<boolean> {
+    return this.runCells(panel, panel.content.widgets.slice(first, end));
+  }
+
+  private runCells(panel: NotebookPanel, cells: readonly Cell[]): Promise<boolean> {
     const context: ISessionContext = panel.sessionContext;
     return NotebookActions.runCells(
       panel.content,
-      panel.content.widgets.slice(first, end),
+      cells,
       context,
       this.dialogs ?? undefined,
       this.translator

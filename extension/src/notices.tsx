@@ -4,13 +4,14 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { Link } from './live';
-import type { RunModel } from './model';
+import type { KernelFacts, RunModel } from './model';
 import { sentences } from './sentences';
 
 interface NoticesProps {
   readonly model: RunModel;
   readonly enable: () => void;
   readonly save: () => void;
+  readonly chooseKernel: () => void;
   readonly dismiss: () => void;
   readonly trans: TranslationBundle;
 }
@@ -20,13 +21,16 @@ export function Notices({
   model,
   enable,
   save,
+  chooseKernel,
   dismiss,
   trans
 }: NoticesProps): JSX.Element {
   const { answer, kernel } = model;
   const said = answer === null ? [] : sentences(answer, trans);
   const deaf = model.isDeaf ? liveSentence(model.live.link, trans) : '';
-  const needsEnabling = kernel.status !== 'none' && kernel.isEnabled === false;
+  const needsEnabling =
+    !['none', 'dead'].includes(kernel.status) && kernel.isEnabled === false;
+  const lost = lostSentence(kernel.status, trans);
   return (
     <>
       {said.map(sentence => (
@@ -54,6 +58,14 @@ export function Notices({
           </button>
         </div>
       )}
+      {lost !== '' && answer?.kind === 'run' && (
+        <div className="jp-nbresume-notice" data-notice="kernel">
+          <p>{lost}</p>
+          <button className="jp-mod-styled jp-mod-accept" onClick={chooseKernel}>
+            {trans.__('Choose a Kernel …')}
+          </button>
+        </div>
+      )}
       {deaf !== '' && (
         <p className="jp-nbresume-notice" data-notice="live">
           {deaf}
@@ -77,6 +89,22 @@ export function Notices({
       )}
     </>
   );
+}
+
+/** Why nothing can be resumed, and what to do; empty if there is a kernel. */
+function lostSentence(status: KernelFacts['status'], trans: TranslationBundle): string {
+  switch (status) {
+    case 'dead':
+      return trans.__(
+        'The kernel is dead. What is committed stays; choose a kernel, and the run goes on.'
+      );
+    case 'none':
+      return trans.__(
+        'The notebook has no kernel. What is committed stays; choose a kernel, and the run goes on.'
+      );
+    default:
+      return '';
+  }
 }
 
 /** Why nothing is told while cells run; the steps themselves come from the server. */

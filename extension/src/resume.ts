@@ -33,7 +33,7 @@ export async function resume(parts: Parts): Promise<void> {
   await saved(panel, parts);
   const { canResume } = await whenFree(model);
   if (canResume && (await bind(panel, parts)) && model.answer?.kind === 'run') {
-    await hand.runBelow(panel, model.answer.view);
+    await hand.runOn(panel, model.answer.view);
   }
   await follower.refresh();
 }
@@ -70,10 +70,13 @@ async function saved(panel: NotebookPanel, { follower }: Parts): Promise<void> {
 /**
  * Wait for a kernel that is busy for a moment; return the model as it is then.
  *
- * A question of ours makes it so, also between a look at the button and the click.
+ * A question of ours makes it so, also between a look at the button and the click. Of a
+ * notebook that has just become the current one nothing is known for a moment.
  */
 async function whenFree(model: RunModel): Promise<RunModel> {
-  for (let left = PATIENCE_MS; left > 0 && model.kernel.status === 'busy';) {
+  const isKnown = (): boolean =>
+    model.answer !== null && model.kernel.status !== 'busy';
+  for (let left = PATIENCE_MS; left > 0 && !isKnown();) {
     await new Promise(resolve => setTimeout(resolve, LOOK_MS));
     left -= LOOK_MS;
   }

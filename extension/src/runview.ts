@@ -88,6 +88,10 @@ export interface StepView {
   readonly openEffects: readonly string[];
   /** Names that the commit holds. */
   readonly outputs: readonly string[];
+  /** Its author lets it run each time: at every resume, too. */
+  readonly isAlways: boolean;
+  /** A resume may begin below it. */
+  readonly holds: boolean;
 }
 
 /** Who writes the run. */
@@ -111,7 +115,7 @@ export interface RunView {
   readonly isTrusted: boolean;
   readonly differs: readonly string[];
   readonly headline: string;
-  /** First step without a valid commit; empty if all are committed. */
+  /** First step that does not hold; empty if all do. */
   readonly resumeFrom: string;
   readonly revision: number;
   readonly steps: readonly StepView[];
@@ -233,7 +237,10 @@ function stepView(value: unknown): StepView {
     hasEffects: flag(fields, 'has_effects'),
     effectCount: count(fields, 'effect_count'),
     openEffects: list(fields.open_effects, 'open_effects', asText),
-    outputs: list(fields.outputs, 'outputs', asText)
+    outputs: list(fields.outputs, 'outputs', asText),
+    isAlways: fields.always === true,
+    // a server of an earlier release does not tell
+    holds: fields.holds === undefined ? fields.plan === 'replay' : flag(fields, 'holds')
   };
 }
 

@@ -12,9 +12,9 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { codeOf } from './cells';
 import type { Lines } from './lines';
 import { textsOf } from './notebook';
+import { Turns } from './turns';
 
-/** So long a person's own save has time: two that meet make JupyterLab ask. */
-const AFTER_MS = 1500;
+type Context = NotebookPanel['context'];
 
 /** The code of the open notebooks as their files have it. */
 export class SavedCode {
@@ -29,32 +29,45 @@ export class SavedCode {
     return saved !== undefined && saved !== codeOf(textsOf(panel));
   }
 
-  /** Return whether a notebook is being saved. */
-  isSaving(panel: NotebookPanel): boolean {
-    return this.saving.has(panel.context);
+  /** Wait until a notebook is not being saved. */
+  async whenSaved(panel: NotebookPanel): Promise<void> {
+    await this.turns.get(panel.context)?.last;
   }
 
   private follow(panel: NotebookPanel): void {
     const { context } = panel;
     const note = (): void => {
-      // a new name is told like a new content, and saves nothing
-      if (!context.model.dirty || !this.codes.has(context)) {
+      // a new name is told like a new content, and a save by how it ends
+      const isRead = !context.model.dirty && !this.written.has(context);
+      if (isRead || !this.codes.has(context)) {
         this.codes.set(context, codeOf(textsOf(panel)));
       }
     };
-    context.saveState.connect((_, state) => {
-      if (state === 'started') {
-        this.saving.add(context);
-      } else {
-        this.saving.delete(context);
-      }
-    });
+    if (!this.turns.has(context)) {
+      this.turns.set(context, new Turns(context));
+    }
     context.fileChanged.connect(note);
+    context.saveState.connect((_, state) => this.onSave(panel, state));
     void context.ready.then(note);
   }
 
-  private readonly codes = new WeakMap<NotebookPanel['context'], string>();
-  private readonly saving = new WeakSet<NotebookPanel['context']>();
+  private onSave(panel: NotebookPanel, state: string): void {
+    const { context } = panel;
+    if (state === 'started') {
+      // what is written is what stands here now, whatever is typed until it is written
+      this.written.set(context, codeOf(textsOf(panel)));
+      return;
+    }
+    const written = this.written.get(context);
+    if (state === 'completed' && written !== undefined) {
+      this.codes.set(context, written);
+    }
+    this.written.delete(context);
+  }
+
+  private readonly written = new WeakMap<Context, string>();
+  private readonly codes = new WeakMap<Context, string>();
+  private readonly turns = new WeakMap<Context, Turns>();
 }
 
 /** Save notebooks whose code differs from their file's when a step has ended. */
@@ -62,19 +75,21 @@ export function saveWhatRan(
   tracker: INotebookTracker,
   lines: Lines,
   saved: SavedCode,
-  manager: IDocumentManager
+  manager: IDocumentManager,
+  isWanted: () => boolean
 ): void {
-  const save = (panel: NotebookPanel): void => {
-    const mayBe = manager.autosave && !panel.isDisposed && !saved.isSaving(panel);
+  const save = async (panel: NotebookPanel): Promise<void> => {
+    await saved.whenSaved(panel);
+    const mayBe = isWanted() && manager.autosave && !panel.isDisposed;
     if (mayBe && !panel.context.model.readOnly && saved.differs(panel)) {
       // what stands against it is told by JupyterLab
-      panel.context.save().catch(() => undefined);
+      await panel.context.save().catch(() => undefined);
     }
   };
   lines.ended.connect((_, session) => {
     const panel = tracker.find(({ sessionContext }) => sessionContext === session);
     if (panel) {
-      setTimeout(() => save(panel), AFTER_MS);
+      void save(panel);
     }
   });
 }

@@ -29,6 +29,7 @@ export interface Actions extends StepActions {
   readonly refresh: () => void;
   readonly enable: () => void;
   readonly save: () => void;
+  readonly chooseKernel: () => void;
   readonly restore: () => void;
   /** Why the namespace cannot be restored now; empty if it can. */
   readonly whyNotRestore: () => string;
@@ -93,6 +94,7 @@ export class Sidebar extends ReactWidget {
             model={model}
             enable={actions.enable}
             save={actions.save}
+            chooseKernel={actions.chooseKernel}
             dismiss={() => model.setSaid('')}
             trans={trans}
           />
@@ -104,6 +106,7 @@ export class Sidebar extends ReactWidget {
               <Steps
                 key={`steps of ${view.runId}`}
                 view={view}
+                openSteps={model.openSteps}
                 inquiry={inquiry}
                 sanitize={sanitize}
                 now={now}

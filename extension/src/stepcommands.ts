@@ -5,16 +5,14 @@
  * resume point; what it cannot do it says in its caption.
  */
 
-import type { TranslationBundle } from '@jupyterlab/translation';
 import type { CommandRegistry } from '@lumino/commands';
 import type { ReadonlyPartialJSONObject } from '@lumino/coreutils';
 
-import { InputDialog } from '@jupyterlab/apputils';
 import { whyNotDecide, whyNotInspect, whyNotRerun, whyNotUnlock } from './can';
 import { stepOf } from './cells';
 import type { RunClient } from './client';
 import type { Parts } from './commands';
-import type { Decision } from './decision';
+import type { Decision, Draft, Drafts } from './decision';
 import { askAbout } from './doubt';
 import type { Inquiry } from './inquiry';
 import { textOf } from './notebook';
@@ -26,6 +24,7 @@ import { CommandIDs } from './tokens';
 /** What else these commands work with. */
 export interface StepParts extends Parts {
   readonly client: RunClient;
+  readonly drafts: Drafts;
   readonly inquiry: Inquiry;
 }
 
@@ -166,40 +165,55 @@ async function unlock(parts: StepParts, step: StepView): Promise<void> {
 
 /** Let a committed step run again, and run its cell. */
 async function rerun(parts: StepParts, step: StepView): Promise<void> {
-  const { follower, hand, model, trans } = parts;
+  const { follower, hand } = parts;
   const { panel } = follower;
-  const because = step.hasEffects
-    ? await reason(step, trans)
-    : trans.__('asked for in the page');
-  if (panel === null || because === '' || !(await load(panel, parts))) {
-    return;
-  }
-  const refusal = await settle(parts, { step: step.name, how: 'rerun', because });
-  if (refusal === null) {
+  if (panel !== null && (await mayRerun(parts, step)) && (await load(panel, parts))) {
     await hand.runStep(panel, step.cellId, step.name);
-  } else {
-    model.setSaid(Object.values(refusal).filter(Boolean).join('\n'));
   }
   await follower.refresh();
 }
 
-/** Ask why a step that acts on the outside may do so again; empty: it may not. */
-async function reason(step: StepView, trans: TranslationBundle): Promise<string> {
-  const { button, value } = await InputDialog.getText({
-    title: trans.__('Run step %1 again', step.name),
-    label: trans.__(
-      'It acts on the outside, and will do so again; effects on record are replayed. Why may it? The reason is kept on record.'
-    ),
-    okLabel: trans.__('Run it again'),
-    required: true
-  });
-  return button.accept ? (value ?? '').trim() : '';
+/** Record that a step may run again; where it acts on the outside a person says why. */
+async function mayRerun(parts: StepParts, step: StepView): Promise<boolean> {
+  const { model, trans } = parts;
+  if (step.hasEffects) {
+    const way = {
+      how: 'rerun',
+      command: `%steps rerun ${step.name} --because TEXT`,
+      text: trans.__(
+        'It acts on the outside, and does so again; effects on record are replayed.'
+      ),
+      effect: ''
+    };
+    return ask(parts, { ...step, ways: [way] });
+  }
+  const because = trans.__('asked for in the page');
+  const refusal = await settle(parts, { step: step.name, how: 'rerun', because });
+  if (refusal !== null) {
+    model.setSaid(Object.values(refusal).filter(Boolean).join('\n'));
+  }
+  return refusal === null;
 }
 
 /** Ask until the server has the decision; then look again. */
 async function decide(parts: StepParts, step: StepView): Promise<void> {
-  await askAbout(step, decision => settle(parts, decision), parts.trans);
+  await ask(parts, step);
   await parts.follower.refresh();
+}
+
+/** Ask for a decision; what was filled in is kept until one is recorded. */
+async function ask(parts: StepParts, step: StepView): Promise<boolean> {
+  const { drafts, model, trans } = parts;
+  const { path } = model;
+  const question = {
+    step,
+    title: trans.__('Decide about step %1', step.name),
+    accept: trans.__('Decide'),
+    draft: drafts.of(path, step),
+    keep: (draft: Draft) => drafts.keep(path, step, draft),
+    trans
+  };
+  return askAbout(question, decision => settle(parts, decision));
 }
 
 /** Record a decision; return why it was refused, or null. */

@@ -1,5 +1,6 @@
 /** The list of steps. */
 
+import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import { Details } from './details';
@@ -12,15 +13,20 @@ import { tone } from './words';
 
 interface StepsProps extends Omit<StepProps, 'step' | 'isResumePoint'> {
   readonly view: RunView;
+  /** Steps of the notebook as it is open. */
+  readonly openSteps: ReadonlySet<string>;
   readonly inquiry: Inquiry;
   readonly sanitize: (html: string) => string;
 }
 
 /** The steps in notebook order; those whose cell is gone stand apart. */
-export function Steps({ view, inquiry, sanitize, ...rest }: StepsProps): JSX.Element {
+export function Steps(props: StepsProps): JSX.Element {
+  const { view, openSteps, inquiry, sanitize, ...rest } = props;
   const { trans } = rest;
   const placed = view.steps.filter(step => step.place >= 0);
-  const gone = view.steps.filter(step => step.place < 0);
+  const others = view.steps.filter(step => step.place < 0);
+  const unsaved = others.filter(({ name }) => openSteps.has(name));
+  const gone = others.filter(({ name }) => !openSteps.has(name));
   const { question } = inquiry;
   const list = {
     className: 'jp-nbresume-steps',
@@ -48,6 +54,16 @@ export function Steps({ view, inquiry, sanitize, ...rest }: StepsProps): JSX.Ele
         label={trans.__('Steps in the order of the notebook')}
         reveal={view.resumeFrom}
       />
+      {unsaved.length > 0 && (
+        <>
+          <h3>{trans.__('Not in the saved notebook yet')}</h3>
+          <LongList
+            {...list}
+            items={unsaved.map(step => asOpen(step, trans))}
+            label={trans.__('Steps whose cell is not saved yet')}
+          />
+        </>
+      )}
       {gone.length > 0 && (
         <>
           <h3>{trans.__('No longer in the notebook')}</h3>
@@ -60,4 +76,12 @@ export function Steps({ view, inquiry, sanitize, ...rest }: StepsProps): JSX.Ele
       )}
     </>
   );
+}
+
+/** Return a step whose cell is in the notebook as it is open, and in no file yet. */
+function asOpen(step: StepView, trans: TranslationBundle): StepView {
+  const why = trans.__('its place is known when the notebook is saved');
+  return step.state === 'ORPHANED'
+    ? { ...step, state: 'COMMITTED', place: 0, reasons: [why] }
+    : { ...step, place: 0 };
 }

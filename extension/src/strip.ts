@@ -119,9 +119,9 @@ function word({ kind, step, isLocked }: Badge, trans: TranslationBundle): string
     case 'ran':
       return isLocked ? trans.__('ran, locked') : trans.__('ran');
     case 'restored':
-      return trans.__('restored, locked');
+      return isLocked ? trans.__('restored, locked') : trans.__('restored');
     case 'committed':
-      return trans.__('committed, locked');
+      return isLocked ? trans.__('committed, locked') : trans.__('committed');
     case 'unlocked':
       return trans.__('unlocked');
     case 'copy':
@@ -140,15 +140,25 @@ function sentence(badge: Badge, trans: TranslationBundle): string {
           )
         : trans.__('This kernel ran step %1. Editing makes it stale.', step);
     case 'restored':
-      return trans.__(
-        'An earlier kernel ran step %1, and this one has its values from the store. It is read-only here.',
-        step
-      );
+      return isLocked
+        ? trans.__(
+            'An earlier kernel ran step %1, and this one has its values from the store. It is read-only here.',
+            step
+          )
+        : trans.__(
+            'An earlier kernel ran step %1, and this one has its values from the store. Editing makes it stale.',
+            step
+          );
     case 'committed':
-      return trans.__(
-        'An earlier kernel ran step %1, and this one has not restored it yet. It is read-only here.',
-        step
-      );
+      return isLocked
+        ? trans.__(
+            'An earlier kernel ran step %1, and this one has not restored it yet. It is read-only here.',
+            step
+          )
+        : trans.__(
+            'An earlier kernel ran step %1, and this one has not restored it yet. Editing makes it stale.',
+            step
+          );
     case 'unlocked':
       return trans.__(
         'You unlocked step %1 until its next commit. Editing makes it stale.',

@@ -151,6 +151,20 @@ class Desk:
         self.file(name).dblclick()
         self.tab("File Browser").click()
 
+    def beside(self, name):
+        """Drag the tab of a notebook to the right, so that both are seen."""
+        tabs = self.page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab")
+        tab = tabs.filter(has_text=name).bounding_box()
+        area = self.page.locator("#jp-main-dock-panel").bounding_box()
+        mouse = self.page.mouse
+        mouse.move(tab["x"] + 30, tab["y"] + tab["height"] / 2)
+        mouse.down()
+        mouse.move(tab["x"] + 40, tab["y"] + 60, steps=4)
+        right, middle = area["x"] + area["width"] - 20, area["y"] + area["height"] / 2
+        mouse.move(right, middle, steps=8)
+        mouse.up()
+        expect(self.page.locator(".jp-NotebookPanel:visible")).to_have_count(2)
+
     def file(self, name) -> Locator:
         """Return a file's line in the file browser, which covers the left then."""
         files = self.page.locator("#filebrowser")
@@ -194,6 +208,14 @@ class Desk:
         """Wait until the notebook is saved, by whoever saves it."""
         self.page.wait_for_function(f"() => !{CURRENT}.context.model.dirty")
 
+    def until(self, is_so):
+        """Wait until something is so that the page does not show."""
+        for _ in range(150):
+            if is_so():
+                return
+            self.page.wait_for_timeout(200)
+        raise AssertionError(is_so)
+
     def dark(self):
         """Turn to the dark theme."""
         self.menu("Settings", "Theme", "JupyterLab Dark")
@@ -206,12 +228,35 @@ class Desk:
         light = ("data-jp-theme-light", "true")
         expect(self.page.locator("body")).to_have_attribute(*light)
 
-    def command(self, name, **arguments):
-        """Run a command of JupyterLab: to prepare a test, not to be tested."""
-        self.page.evaluate(
-            "([name, given]) => window.jupyterapp.commands.execute(name, given)",
-            [name, arguments],
-        )
+    def open_settings(self):
+        """Show the settings of the steps in the settings editor."""
+        self.menu("Settings", "Settings Editor")
+        editor = self.page.locator(".jp-SettingsPanel")
+        entry = self.page.locator(".jp-PluginList-entry", has_text="Notebook steps")
+        entry.click()
+        expect(editor).to_contain_text("Notebook steps")
+
+    def close_settings(self):
+        """Close the settings editor, and be at the notebook again."""
+        tab = self.page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab")
+        settings = tab.filter(has_text="Settings")
+        settings.locator(".lm-TabBar-tabCloseIcon").click()
+        expect(settings).to_have_count(0)
+        expect(self.sidebar.get_by_role("heading", name=self.name)).to_be_visible()
+
+    def set(self, **titles):
+        """Set settings of the steps by their titles, as a person does."""
+        self.open_settings()
+        for title, is_on in titles.items():
+            box = self.page.locator(".jp-SettingsPanel").get_by_label(title)
+            with self.page.expect_response(
+                lambda answer: (
+                    answer.request.method == "PUT"
+                    and "/api/settings/nbresume" in answer.url
+                )
+            ):
+                box.set_checked(is_on)
+        self.close_settings()
 
     def cell(self, place) -> Locator:
         """Return a cell by its place."""

@@ -21,7 +21,7 @@ VIEWS = {
         *("src/focus.tsx", "src/menu.ts", "src/can.ts", *_ROWS, *_ALL),
     ),
     "details": ("src/details.tsx", "src/preview.tsx", "src/stored.ts", *_ALL),
-    "dialog": ("src/doubt.tsx", "src/decision.ts", *_ALL),
+    "dialog": ("src/doubt.tsx", "src/evidence.tsx", "src/decision.ts", *_ALL),
     "cells": (
         *("src/decorate.ts", "src/locks.ts", "src/marker.ts", "src/marks.ts"),
         *("src/strip.ts", "style/cells.css", *_ALL),

@@ -40,7 +40,8 @@ class Camera:
     def take(self, at, view, name, what: Locator, *, upto: Locator | None = None):
         """Picture what is seen of one thing, down to the end of what it holds."""
         for theme in THEMES:
-            at.command("apputils:change-theme", theme=f"JupyterLab {theme.title()}")
+            # with a menu or a dialog open, nobody could reach the menu of themes
+            at.page.evaluate(THEME, f"JupyterLab {theme.title()}")
             is_light = str(theme == "light").lower()
             body = at.page.locator("body")
             expect(body).to_have_attribute("data-jp-theme-light", is_light)
@@ -65,6 +66,8 @@ class Camera:
         self.take(at, "cells", name, at.panel.locator(".jp-Notebook"), upto=at.cell(3))
 
 
+THEME = """theme =>
+  window.jupyterapp.commands.execute('apputils:change-theme', { theme })"""
 LOWEST = """node => Math.max(...[...node.querySelectorAll('*')]
   .filter(one => one.childElementCount === 0 && one.checkVisibility())
   .map(one => one.getBoundingClientRect().bottom))"""
@@ -171,3 +174,29 @@ def test_not_readable(desk, camera):
     at.sidebar.get_by_role("button", name="Look again").click()
     expect(at.sidebar).to_contain_text("99")
     camera.sidebar(at, "refused")
+
+
+def test_run_again(desk, camera):
+    """A committed step that acts on the outside: why it may, and what is made anew."""
+    at = desk("mail.ipynb", LOAD, FETCH, "%%step mail --effects\nsent = 1")
+    for place in range(3):
+        at.run(place)
+    at.expect_states(mail="COMMITTED")
+    at.step("mail").get_by_role("button", name="More").click()
+    at.choose("Run it again")
+    asked = at.page.locator(".jp-Dialog-content")
+    asked.get_by_role("radio", name="rerun", exact=True).check()
+    camera.take(at, "dialog", "rerun", asked)
+
+
+def test_not_saved(desk, camera):
+    """A step that ran, whose cell is in no file yet."""
+    at = desk("sales.ipynb", LOAD, FETCH)
+    at.menu("Settings", "Autosave Documents")
+    for place in range(2):
+        at.run(place)
+    at.cell(2).locator(".cm-content").click()
+    at.page.keyboard.insert_text(CLEAN)
+    at.page.keyboard.press("Shift+Enter")
+    expect(at.sidebar).to_contain_text("Not in the saved notebook yet")
+    camera.sidebar(at, "unsaved")

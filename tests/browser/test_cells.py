@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from desk import noted
 from playwright.sync_api import expect
 
 LOAD = "%load_ext nbresume"
@@ -94,7 +95,7 @@ def test_locked_after_a_recovery(desk):
 
     # restored is told from ran, and nothing was run
     at.wait_idle()
-    at.command("nbresume:restore")
+    at.sidebar.get_by_role("button", name="Restore only").click()
     for place in (2, 3):
         expect(badge(at, place)).to_have_attribute("data-badge", "restored")
         expect(at.cell(place).locator(".jp-InputPrompt")).to_have_text(f"[{place}]:")
@@ -243,49 +244,38 @@ def test_locks_in_the_metadata_by_setting(desk):
     for place in range(3):
         at.run(place)
     at.save()
-    setting = (
-        "s => window.jupyterapp.serviceManager.settings.save('nbresume:plugin', s)"
+    at.set(**{"Write locks into the notebook": True})
+    expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
+    assert metadata(at, 1) == {}
+    at.kill_kernel()
+    expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
+    type_into(at, 1, "x")
+    assert source(at, 1) == FETCH
+    at.page.wait_for_function(
+        "window.jupyterapp.shell.currentWidget.content.widgets[2]"
+        ".model.sharedModel.getMetadata('editable') === false"
     )
-    at.page.evaluate(setting, '{"lockInMetadata": true}')
-    try:
-        at.open()
-        expect(badge(at, 1)).to_have_attribute("data-badge", "ran")
-        assert metadata(at, 1) == {}
-        at.kill_kernel()
-        expect(badge(at, 1)).to_have_attribute("data-badge", "committed")
-        type_into(at, 1, "x")
-        assert source(at, 1) == FETCH
-        at.page.wait_for_function(
-            "window.jupyterapp.shell.currentWidget.content.widgets[2]"
-            ".model.sharedModel.getMetadata('editable') === false"
-        )
-        assert metadata(at, 1) == {"editable": False, "nbresume": {"locked": True}}
-        at.save()
-        saved = json.loads((at.lab.root / "metadata.ipynb").read_text())["cells"]
-        assert [c["metadata"].get("editable") for c in saved[:3]] == [
-            None,
-            False,
-            False,
-        ]
+    assert metadata(at, 1) == {"editable": False, "nbresume": {"locked": True}}
+    at.save()
+    saved = json.loads((at.lab.root / "metadata.ipynb").read_text())["cells"]
+    assert [c["metadata"].get("editable") for c in saved[:3]] == [None, False, False]
 
-        # a copy comes without; the other ones keep theirs
-        at.select(1)
-        at.page.keyboard.press("c")
-        at.page.keyboard.press("v")
-        expect(badge(at, 2)).to_have_attribute("data-badge", "copy")
-        assert "editable" not in metadata(at, 2)
-        at.page.keyboard.press("z")
-        expect(badge(at, 2)).to_have_attribute("data-badge", "committed")
+    # a copy comes without; the other ones keep theirs
+    at.select(1)
+    at.page.keyboard.press("c")
+    at.page.keyboard.press("v")
+    expect(badge(at, 2)).to_have_attribute("data-badge", "copy")
+    assert "editable" not in metadata(at, 2)
+    at.page.keyboard.press("z")
+    expect(badge(at, 2)).to_have_attribute("data-badge", "committed")
 
-        unlock(at, 1).click()
-        expect(badge(at, 1)).to_have_attribute("data-badge", "unlocked")
-        assert metadata(at, 1) == {}
-        at.page.keyboard.press("Control+End")
-        at.page.keyboard.type("; more = 1")
-        assert source(at, 1) == FETCH + "; more = 1"
-        assert metadata(at, 2) == {"editable": False, "nbresume": {"locked": True}}
-    finally:
-        at.page.evaluate(setting, "{}")
+    unlock(at, 1).click()
+    expect(badge(at, 1)).to_have_attribute("data-badge", "unlocked")
+    assert metadata(at, 1) == {}
+    at.page.keyboard.press("Control+End")
+    at.page.keyboard.type("; more = 1")
+    assert source(at, 1) == FETCH + "; more = 1"
+    assert metadata(at, 2) == {"editable": False, "nbresume": {"locked": True}}
     expect_silence(at)
 
 
@@ -325,6 +315,33 @@ def test_resume_begins_at_the_mark(desk):
 
 
 @pytest.mark.long
+def test_resume_runs_what_always_runs_and_goes_on_below(desk):
+    """A step that is made anew each time does not move the resume point."""
+    connect = "import sqlite3\ncon = sqlite3.connect('db')"
+    query = "con.execute('select 7').fetchall()"
+    con = noted("con", connect, "--always")
+    load = noted("load", f"rows = {query}")
+    at = desk("always.ipynb", LOAD, con, load, PLAIN, noted("last", f"print({query})"))
+    for place in range(3):
+        at.run(place)
+    at.expect_states(con="COMMITTED", load="COMMITTED", last="NEW")
+    at.save()
+    at.kill_kernel()
+    at.wait_idle()
+    expect(at.cell(3).locator(".jp-nbresume-marker")).to_have_text("Goes on here")
+    expect(at.headline).to_have_text("1 of 3 steps locked; goes on at last")
+    assert at.stored()["resume_from"] == "last"
+
+    at.resume("last")
+    at.expect_states(last="COMMITTED")
+    # the connection was made anew, what was read through it was not read again
+    assert at.ledger() == ["con", "load", "con", "last"]
+    expect(at.output(4)).to_contain_text("[(7,)]")
+    expect(at.sidebar.locator("[data-notice='said']")).to_contain_text("--always: con")
+    expect_silence(at)
+
+
+@pytest.mark.long
 def test_run_again_asks_for_the_reason(desk):
     """A step that acts on the outside runs again only with a reason, kept on record."""
     at = desk("rerun.ipynb", LOAD, FETCH, CLEAN, MAIL)
@@ -333,9 +350,11 @@ def test_run_again_asks_for_the_reason(desk):
     at.expect_states(mail="COMMITTED")
     at.step("mail").get_by_role("button", name="More").click()
     at.page.locator(".lm-Menu-itemLabel", has_text="Run it again").click()
-    dialog = at.page.locator(".jp-Dialog")
-    dialog.get_by_role("textbox").fill("the list was wrong")
-    dialog.locator("button.jp-mod-accept").click()
+    dialog = at.page.get_by_role("dialog", name="Decide about step mail")
+    dialog.get_by_role("radio", name="rerun", exact=True).check()
+    dialog.get_by_role("textbox", name="Reason").fill("the list was wrong")
+    at.shoot("dialog-rerun")
+    dialog.get_by_role("button", name="Decide").click()
     expect(at.prompt(3)).to_have_text("[5]:")
     at.expect_states(mail="COMMITTED")
     assert {s["name"]: s["attempts"] for s in at.stored()["steps"]}["mail"] == 2

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from desk import LOAD
+from desk import LOAD, noted
 from playwright.sync_api import expect
 
 MAIL = "%%step mail --effects\nimport time\nprint('mailing')\ntime.sleep(120)\nsent = 1"
@@ -215,3 +215,79 @@ def test_it_is_reached_by_command_and_by_menu(doubt):
     expect(asked).to_be_hidden()
 
     assert states(at)["mail"] == "AMBIGUOUS"
+
+
+@pytest.mark.long
+def test_what_was_typed_outlives_escape(doubt):
+    """It is there again when the dialog is opened anew, until it is recorded."""
+    at = doubt("draft.ipynb", MAIL, "mail")
+    asked = dialog(at, "mail")
+    expect(asked.locator(".jp-nbresume-kept")).to_have_count(0)
+    asked.get_by_role("radio", name="evidence", exact=True).check()
+    asked.get_by_role("combobox", name="How it is known").select_option("receipt")
+    proof = asked.get_by_role("textbox", name="What proves it")
+    proof.fill("outbox 17")
+    asked.get_by_role("textbox", name="Values").fill("sent = 17")
+    asked.get_by_role("textbox", name="Reason").fill("it is in the outbox")
+    at.page.keyboard.press("Escape")
+    expect(asked).to_be_hidden()
+    assert states(at)["mail"] == "AMBIGUOUS"
+
+    # another look does not lose it either
+    at.sidebar.get_by_role("button", name="Look again").click()
+    asked = dialog(at, "mail")
+    expect(asked).to_contain_text("What you filled in before is still here")
+    expect(asked.get_by_role("radio", name="evidence", exact=True)).to_be_checked()
+    expect(proof).to_have_value("outbox 17")
+    expect(asked.get_by_role("combobox", name="How it is known")).to_have_value(
+        "receipt"
+    )
+    expect(asked.get_by_role("textbox", name="Values")).to_have_value("sent = 17")
+    at.shoot("dialog-draft")
+    asked.get_by_role("button", name="Decide").click()
+    expect(asked).to_be_hidden()
+
+    at.expect_states(mail="COMMITTED", report="NEW")
+    decided = at.history()[-1]
+    assert decided["kind"] == "nbresume.resolution"
+    assert "receipt" in decided["text"]
+    assert "outbox 17" in decided["text"]
+    assert decided["why"] == "it is in the outbox"
+
+
+@pytest.mark.long
+def test_effects_are_made_anew_by_their_keys(desk):
+    """A step that is run again replays its effects, but for those that are named."""
+    pay = noted(
+        "pay",
+        "from nbresume import effect\n"
+        "def call(what):\n    print(what, file=open('calls', 'a'))\n    return what\n"
+        "paid = [effect(key, call, key) for key in ('card', 'mail')]",
+    )
+    at = desk("again.ipynb", LOAD, pay)
+    at.run(0)
+    at.run(1)
+    at.expect_states(pay="COMMITTED")
+    calls = at.lab.root / "calls"
+    assert calls.read_text().split() == ["card", "mail"]
+
+    at.step("pay").get_by_role("button", name="More").click()
+    at.page.get_by_role("menuitem", name="Run it again").click()
+    asked = at.page.get_by_role("dialog", name="Decide about step pay")
+    asked.get_by_role("radio", name="rerun", exact=True).check()
+    again = asked.get_by_role("textbox", name="Effects to be made anew")
+    asked.get_by_role("textbox", name="Reason").fill("the mail was lost")
+    # what is no key is refused, and the form stays
+    again.fill("letter")
+    asked.get_by_role("button", name="Decide").click()
+    expect(asked.get_by_role("alert")).to_contain_text("letter")
+    at.shoot("dialog-again")
+    again.fill("mail")
+    asked.get_by_role("button", name="Decide").click()
+
+    expect(asked).to_be_hidden()
+    expect(at.step("pay")).to_contain_text("2 attempts")
+    at.expect_states(pay="COMMITTED")
+    assert calls.read_text().split() == ["card", "mail", "mail"]
+    assert at.ledger() == ["pay", "pay"]
+    assert "the mail was lost" in [event["why"] for event in at.history()]

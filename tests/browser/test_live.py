@@ -1,5 +1,8 @@
 """What the kernel tells while it runs, and what becomes of that when it ends."""
 
+import os
+import signal
+
 import pytest
 from desk import CURRENT, LOAD, Desk, write_notebook
 from playwright.sync_api import expect
@@ -107,6 +110,39 @@ def test_a_lost_line(desk):
     expect_silence(at)
 
 
+@pytest.mark.long
+def test_a_dead_kernel_is_told_and_replaced(desk):
+    """In words, with the button that helps; then the run goes on where it stood."""
+    at = desk("dead.ipynb", LOAD, FETCH, REPORT)
+    at.run(0)
+    at.run(1)
+    at.save()
+    # none that the server starts in its place lives long enough
+    dies = at.lab.home / "ipython" / "profile_default" / "startup" / "00-dies.py"
+    dies.parent.mkdir(parents=True, exist_ok=True)
+    dies.write_text("__import__('os')._exit(1)")
+    told = at.sidebar.locator("[data-notice='kernel']")
+    try:
+        os.kill(at.kernel_pid(), signal.SIGKILL)
+        expect(told).to_contain_text("choose a kernel", timeout=120_000)
+    finally:
+        dies.unlink()
+    while (asked := at.page.locator(".jp-Dialog")).count() > 0:
+        asked.last.get_by_role("button", name="Ok").click()
+    at.shoot("dead")
+    expect(at.headline).to_have_text("1 of 2 steps locked; goes on at report")
+    resume = at.step("report").get_by_role("button", name="Resume")
+    expect(resume).to_have_attribute("aria-disabled", "true")
+
+    told.get_by_role("button", name="Choose a Kernel").click()
+    at.answer("Select Kernel", "Select")
+    expect(told).to_have_count(0)
+    at.wait_idle()
+    at.resume("report")
+    at.expect_states(fetch="COMMITTED", report="COMMITTED")
+    assert at.stored()["resume_from"] == ""
+
+
 def test_a_notebook_beside_another(desk):
     """A notebook that is seen beside the current one is told what its kernel does."""
     at = desk("left.ipynb", LOAD, FETCH, SLOW.replace('"go"', '"left"'), REPORT)
@@ -115,10 +151,8 @@ def test_a_notebook_beside_another(desk):
     at.start(2)
     expect(at.output(2)).to_contain_text("started")
     write_notebook(at.lab.root / "right.ipynb", LOAD, "%%step other\nx = 1")
-    at.page.evaluate(
-        "() => void window.jupyterapp.commands.execute('docmanager:open',"
-        " {path: 'right.ipynb', options: {mode: 'split-right'}})"
-    )
+    at.turn_to("right.ipynb")
+    at.beside("right.ipynb")
     expect(at.sidebar.get_by_role("heading", name="right.ipynb")).to_be_visible()
     left = at.page.locator(".jp-NotebookPanel:visible").first
     expect(left.locator("[data-badge='ran']")).to_have_count(1)

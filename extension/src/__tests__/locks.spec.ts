@@ -19,7 +19,7 @@ const WITH_EFFECTS = { ...COMMITTED, hasEffects: true };
 const LATER = { ...COMMITTED, committedAt: '2026-11-06T12:00:00Z' };
 
 const badge = (step: StepView, held?: Held, unlocked = new Unlocked()) =>
-  badgeOf(step, held, unlocked, 'c1');
+  badgeOf(step, held, { unlocked, locksAfterRecovery: true }, 'c1');
 
 describe('badgeOf', () => {
   it.each<[string, StepView, Held | undefined, string, boolean]>([
@@ -46,6 +46,16 @@ describe('badgeOf', () => {
   });
 });
 
+describe('badgeOf, by setting', () => {
+  it('locks nothing after a recovery but what acts on the outside', () => {
+    const locking = { unlocked: new Unlocked(), locksAfterRecovery: false };
+
+    const plain = badgeOf(COMMITTED, 'restored', locking, 'c1');
+    expect(plain).toMatchObject({ kind: 'restored', isLocked: false });
+    expect(badgeOf(WITH_EFFECTS, 'restored', locking, 'c1')?.isLocked).toBe(true);
+  });
+});
+
 describe('Unlocked', () => {
   it('takes a lock off until the next commit, in that cell alone', () => {
     const unlocked = new Unlocked();
@@ -56,7 +66,8 @@ describe('Unlocked', () => {
       isLocked: false
     });
     expect(badge(LATER, 'restored', unlocked)?.isLocked).toBe(true);
-    expect(badgeOf(COMMITTED, 'restored', unlocked, 'c2')?.isLocked).toBe(true);
+    const locking = { unlocked, locksAfterRecovery: true };
+    expect(badgeOf(COMMITTED, 'restored', locking, 'c2')?.isLocked).toBe(true);
   });
 
   it('says nothing of a cell that would not be locked', () => {

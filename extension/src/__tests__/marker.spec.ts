@@ -33,7 +33,7 @@ function run(...names: string[]): RunView {
     const base = isCommitted ? BASE.steps[0] : NEW;
     return { ...base, name: name.replace('+', ''), cellId: `id-${place}`, place };
   });
-  const point = steps.find(({ plan }) => plan !== 'replay');
+  const point = steps.find(({ holds }) => !holds);
   return { ...BASE, steps, resumeFrom: point?.name ?? '', revision: 3 };
 }
 
@@ -94,6 +94,28 @@ describe('firstOf', () => {
   });
 });
 
+describe('alwaysOf', () => {
+  const always = golden('always');
+  const cells = ['load', 'mail', 'fit'].map(name => step(name, name));
+
+  it('is where the steps above stand that run at every resume', () => {
+    const [load] = always.steps;
+    const index = new CellIndex([words('w'), ...cells]);
+
+    expect([load.plan, load.isAlways, load.holds]).toEqual(['rerun', true, true]);
+    expect(marker.firstOf(index, always)).toBe(3);
+    expect(marker.alwaysOf(index, always)).toEqual([1]);
+  });
+
+  it('does not count one that stands below, or that is gone', () => {
+    const moved = new CellIndex([cells[1], cells[2], cells[0]]);
+
+    expect(marker.firstOf(moved, always)).toBe(1);
+    expect(marker.alwaysOf(moved, always)).toEqual([]);
+    expect(marker.alwaysOf(new CellIndex(cells.slice(1)), always)).toEqual([]);
+  });
+});
+
 describe('markerOf', () => {
   const CELLS = [step('id-0', 'one'), plain('p'), step('id-1', 'two')];
 
@@ -104,7 +126,8 @@ describe('markerOf', () => {
   it('marks the step itself when somebody has to decide', () => {
     const view = run('+one', 'two');
     const [one, two] = view.steps;
-    const steps: StepView[] = [one, { ...two, state: 'AMBIGUOUS', plan: 'refused' }];
+    const doubt = { state: 'AMBIGUOUS', plan: 'refused', holds: false } as const;
+    const steps: StepView[] = [one, { ...two, ...doubt }];
 
     expect(markerOf(CELLS, { ...view, steps })).toEqual({ place: 2, kind: 'stopped' });
   });

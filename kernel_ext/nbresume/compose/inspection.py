@@ -15,6 +15,7 @@ from nbresume.plan.notebook import Cell
 from nbresume.run.claims import Claims
 from nbresume.run.explaining import Explained, explain
 from nbresume.run.journal import Journal
+from nbresume.run.naming import owner_of
 from nbresume.run.ports import World
 from nbresume.run.position import Order
 from nbresume.run.recovery import Recovery, unknown_step
@@ -33,14 +34,18 @@ class SavedOrder:
         self._known: tuple[tuple[Cell, ...], Order] | None = None
 
     def __call__(self) -> Order:
-        """Return notebook order: the saved file's, else that of first intents."""
+        """Return notebook order: the saved file's, else that of first intents.
+
+        A name that several cells carry stands where the cell stands that ran it.
+        """
         cells = self._world.notebook.cells()
         if cells is None:
             return _by_first_intents(self._journal)
         now = tuple(cells)
         if self._known is None or self._known[0] != now:
             self._known = (now, Order.of(cells, "the saved notebook"))
-        return self._known[1]
+        state = self._journal.state
+        return self._known[1].owned(lambda name: owner_of(name, state))
 
 
 def _by_first_intents(journal: Journal) -> Order:

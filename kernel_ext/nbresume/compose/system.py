@@ -19,7 +19,7 @@ import psutil
 
 from nbresume.errors import RefusedError
 from nbresume.model.values import Writer
-from nbresume.plan.notebook import Cell, parse_notebook
+from nbresume.plan.notebook import BY_TEXT, NAMED, Cell, parse_notebook
 from nbresume.settings import __version__
 
 PRODUCT = f"nbresume {__version__}"
@@ -223,15 +223,21 @@ class SavedNotebook:
 
 
 def _with_ids(cells: list[Cell]) -> list[Cell]:
-    """Give cells of old formats an id: their step name, else their text."""
+    """Give cells of old formats an id: their step name, else their text.
+
+    So do cells that have the id of another one above: Jupyter gives them ids of its
+    own when it opens the file, which are in no file before it is saved.
+    """
     named: list[Cell] = []
+    seen: set[str] = set()
     twins = Counter[str]()
     for cell in cells:
-        cell_id = cell.cell_id
+        cell_id = "" if cell.cell_id in seen else cell.cell_id
+        seen.add(cell.cell_id)
         if not cell_id and cell.step:
-            cell_id = f"step:{cell.step}"
+            cell_id = f"{NAMED}{cell.step}"
             twins[cell_id] += 1
             # two cells with one name are two cells: the second one is refused
             cell_id += f"#{twins[cell_id]}" if twins[cell_id] > 1 else ""
-        named.append(replace(cell, cell_id=cell_id or f"text:{cell.text_digest}"))
+        named.append(replace(cell, cell_id=cell_id or f"{BY_TEXT}{cell.text_digest}"))
     return named

@@ -122,6 +122,22 @@ def step_name_of(text: str) -> str | None:
     return next((word for word in words if not word.startswith("-")), "")
 
 
+def header_of(text: str) -> Header | None:
+    """Return what the header of a cell asks for; None if the cell is no step.
+
+    Raises
+    ------
+    UsageError
+        It is refused when the cell is run, for this reason.
+    BadName
+        The same.
+    """
+    index = find_header(text)
+    if index is None:
+        return None
+    return parse_header(text.splitlines()[index].strip().removeprefix(MAGIC))
+
+
 def body_of(text: str) -> str:
     """Return what stands below the ``%%step`` line; the whole text without one."""
     index = find_header(text)

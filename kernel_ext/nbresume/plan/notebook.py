@@ -7,13 +7,17 @@ the file, and when, is the caller's business.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from nbresume.errors import RefusedError
 from nbresume.model.digests import cue_digest
 from nbresume.model.printing import parse
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, step_name_of
+
+NAMED: Final = "step:"
+BY_TEXT: Final = "text:"
+"""How ids begin that are made up for cells which have none of their own in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,11 @@ class Cell:
     step: str | None
     """The name as it is written, "" if it is missing, None if the cell is no step."""
     text_digest: str
+
+    @property
+    def has_own_id(self) -> bool:
+        """Say whether the file gives it an id that no cell above has."""
+        return not self.cell_id.startswith((NAMED, BY_TEXT))
 
 
 def text_digest(source: str) -> str:

@@ -11,8 +11,12 @@ from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
 from nbresume.model.folded import RunState
 from nbresume.model.records import Claim
+from nbresume.plan.notebook import Cell
 from nbresume.run.ports import World
 from nbresume.run.position import Order
+
+_TOLD = 3
+"""So many cells are named in a sentence."""
 
 
 def definition_digest(order: Order) -> str:
@@ -56,6 +60,27 @@ def differences(state: RunState, order: Order, world: World) -> list[str]:
     if order.knows_plain and definition_digest(order) != claim.definition_digest:
         told += _steps(state, claim, order)
     return told
+
+
+def same_ids(order: Order) -> list[str]:
+    """Tell that cells of the notebook have the ids of others, and what to do.
+
+    Jupyter gives them ids of their own when it opens the file, so what they run is
+    found in the file by name and text alone before it is saved.
+    """
+    without = [cell for cell in order.cells if cell.cell_id and not cell.has_own_id]
+    # in a notebook of an old format no cell has one
+    if not order.knows_plain or not without or len(without) == len(order.cells):
+        return []
+    told = ", ".join(map(_called, without[:_TOLD]))
+    more = f" and {len(without) - _TOLD} more" if len(without) > _TOLD else ""
+    which = f"cells have the same id as another one of the notebook: {told}{more}"
+    return [f"{which}; save it in Jupyter, which gives each its own"]
+
+
+def _called(cell: Cell) -> str:
+    first = next(filter(None, map(str.strip, cell.source.splitlines())), "")
+    return f"step {cell.step}" if cell.step else f'"{first[:30]}"'
 
 
 def _steps(state: RunState, claim: Claim, order: Order) -> list[str]:

@@ -142,7 +142,7 @@ def _text(record: RunRecord) -> str:
         case Resolution():
             about = f"effect {record.effect!r} " if record.effect else ""
             again = f", again: {', '.join(record.again)}" if record.again else ""
-            return f"{about}settled as {record.how}{again}"
+            return f"{about}settled as {record.how}{_proof(record)}{again}"
         case MadeCurrent():
             renamed = f", was {record.renamed_from}" if record.renamed_from else ""
             return f"commit of revision {record.commit} is current{renamed}"
@@ -209,6 +209,14 @@ def _why_ended(record: Committed | Failed) -> str:
     if isinstance(record, Failed):
         return "Ctrl-C" if record.interrupted else f"it raised {record.error_type}"
     return f"policy {record.policy}" if record.policy else "its body ended"
+
+
+def _proof(record: Resolution) -> str:
+    """Say what proves it, if anything does but somebody's word."""
+    evidence = record.evidence
+    if evidence is None or not evidence.reference:
+        return ""
+    return f" ({evidence.kind}: {evidence.reference})"
 
 
 def _effect(record: EffectOpened | EffectDone) -> str:

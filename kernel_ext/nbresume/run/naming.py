@@ -22,7 +22,7 @@ def refuse_twin(standing: Standing, state: RunState) -> None:
     """
     mine, step = standing.cell[0], standing.step.lower()
     twins = [cell for cell in standing.order.spelled(step) if cell != mine]
-    owner = _owner(step, state)
+    owner = owner_of(step, state)
     first = all(standing.order.cell_place(twin) > standing.n for twin in twins)
     if owner in twins or (twins and not owner and not first):
         raise DuplicateName(
@@ -33,7 +33,7 @@ def refuse_twin(standing: Standing, state: RunState) -> None:
         )
 
 
-def _owner(lowered: str, state: RunState) -> str:
+def owner_of(lowered: str, state: RunState) -> str:
     """Return the cell that ran under this name last, whatever its case."""
     history = next(iter(state.index.spelled(lowered)), None)
     return history.attempt.intent.cell_id if history and history.attempt else ""

@@ -6,7 +6,7 @@ name the case. A place is the index of a cell in notebook order.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
@@ -183,6 +183,8 @@ class Order:
     text_of_cell: Mapping[str, str]
     cells_of_name: Mapping[str, tuple[str, ...]]
     """Step name in lower case → the cells that carry it."""
+    twins: tuple[str, ...]
+    """Names that several cells carry."""
     knows_plain: bool
     """False: only steps are known, plain cells stand nowhere."""
 
@@ -202,6 +204,7 @@ class Order:
             place_of_step=steps,
             text_of_cell={c.cell_id: c.text_digest for c in cells if c.cell_id},
             cells_of_name={name: tuple(ids) for name, ids in carriers.items()},
+            twins=tuple(name for name, ids in carriers.items() if len(ids) > 1),
             knows_plain=knows_plain,
         )
 
@@ -216,6 +219,19 @@ class Order:
     def spelled(self, lowered: str) -> tuple[str, ...]:
         """Return the cells that carry a step name, whatever its case."""
         return self.cells_of_name.get(lowered, ())
+
+    def owned(self, owner: Callable[[str], str]) -> "Order":
+        """Return the order in which a name that several cells carry is its owner's.
+
+        `owner` tells the cell that a name, in lower case, belongs to; '' if none.
+        """
+        order = self
+        for name in self.twins:
+            place = self.cell_place(owner(name))
+            step = self.cells[place].step if place >= 0 else None
+            if step and step.lower() == name:
+                order = order.with_step(step, place)
+        return order
 
     def with_step(self, step: str, place: int) -> "Order":
         """Return the order with this step at this place."""

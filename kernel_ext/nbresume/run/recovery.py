@@ -370,15 +370,6 @@ class Recovery:
     def _now(self) -> datetime | None:
         return self._journal.state.trusted_time(self._world.clock.now())
 
-    # -- the resume point -------------------------------------------------------
-
-    def resume_point(self, order: Order) -> tuple[int, str]:
-        """Return (place, step) of the first step without a commit; (-1, '') if none."""
-        for place, cell in enumerate(order.cells):
-            if cell.step and self._journal.state.commit(cell.step) is None:
-                return place, cell.step
-        return -1, ""
-
 
 def unknown_step(step: str, refused: str) -> NotCommitted:
     """Return the refusal to do something with a step that the run does not know."""

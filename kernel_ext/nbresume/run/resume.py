@@ -11,6 +11,7 @@ from nbresume.capture.atoms import resolve_import
 from nbresume.capture.entries import Entry, Made
 from nbresume.errors import CaptureError, NbresumeError
 from nbresume.model.folded import StoredAmbient
+from nbresume.run.foresight import foresee, resume_point
 from nbresume.run.parts import Parts
 from nbresume.run.position import Demand, Order, Positions, Wanted
 
@@ -41,8 +42,8 @@ def resume(parts: Parts, order: Order) -> Resumed:
         Notebook order.
     """
     resumed = Resumed()
-    place, step = parts.recovery.resume_point(order)
-    last = _last_committed(parts, order, place)
+    point = resume_point(foresee(parts.journal.state, order, parts.recovery))
+    last = point.last
     positions = Positions(parts.journal.state, order)
     for _, commit in reversed([*positions.commits_above(last + 1)]):
         parts.drift.tell(commit.record)
@@ -57,25 +58,11 @@ def resume(parts: Parts, order: Order) -> Resumed:
             _bind_ambient(parts, name, stored, demand, resumed)
         else:
             _bind(parts, name, demand, resumed)
-    resumed.always = [
-        cell.step
-        for cell in order.cells[: last + 1]
-        if cell.step and _is_always(parts, cell.step)
-    ]
+    resumed.always = list(point.always)
     following = order.cells[last + 1 : last + 2]
     resumed.next_cell = following[0].cell_id if following else ""
-    resumed.resume_from = step
+    resumed.resume_from = point.at.step if point.at else ""
     return resumed
-
-
-def _last_committed(parts: Parts, order: Order, place: int) -> int:
-    end = len(order.cells) if place < 0 else place
-    committed = [
-        i
-        for i, cell in enumerate(order.cells[:end])
-        if cell.step and parts.journal.state.commit(cell.step) is not None
-    ]
-    return committed[-1] if committed else -1
 
 
 def _names(positions: Positions, n: int) -> set[str]:
@@ -147,9 +134,3 @@ def _import(parts: Parts, resumed: Resumed) -> None:
             )
         else:
             parts.live.set(name, Entry(value, Made.AMBIENT))
-
-
-def _is_always(parts: Parts, step: str) -> bool:
-    history = parts.journal.state.step(step)
-    attempt = history.attempt if history else None
-    return attempt is not None and attempt.intent.options.always

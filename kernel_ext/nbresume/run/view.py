@@ -64,6 +64,10 @@ class StepView(_View, frozen=True, kw_only=True):
     open_effects: list[str]
     """Keys of effects that may or may not have happened."""
     outputs: list[str]
+    always: bool = False
+    """Its author lets it run each time: at every resume, too."""
+    holds: bool = False
+    """A resume may begin below it."""
 
 
 class ClaimView(_View, frozen=True, kw_only=True):
@@ -98,7 +102,7 @@ class RunView(_View, frozen=True, kw_only=True):
     headline: str
     """One sentence: where things stand."""
     resume_from: str
-    """First step without a valid commit; empty if all are committed."""
+    """First step that does not hold; empty if all do."""
     resume_cell: str
     """Cell of that step."""
     revision: int

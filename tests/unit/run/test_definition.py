@@ -6,6 +6,11 @@ import msgspec
 import pytest
 from unit.run.fakes import Lab
 
+from nbresume.plan.header import step_name_of
+from nbresume.plan.notebook import Cell
+from nbresume.run.definition import same_ids
+from nbresume.run.position import Order
+
 A, B, C = "%%step a\nx = 1", "%%step b\ny = 1", "%%step c\nz = 1"
 
 
@@ -149,3 +154,33 @@ def test_a_kernel_of_another_release_is_told_while_it_lives():
 
     assert "has nbresume test, this is nbresume 9" in told[0]
     assert other.view().differs == []
+
+
+def cell(cell_id, source):
+    """Return a code cell."""
+    return Cell(cell_id, source, step_name_of(source), "digest")
+
+
+def test_cells_with_the_id_of_another_one_are_told():
+    """A few by name or text, with what to do; in an old format none has an id."""
+    cells = [cell("step:a", A), cell("text:1", "\n# text\ny = 2"), cell("z", "z = 3")]
+    (told,) = same_ids(Order.of(cells, "a test"))
+    (many,) = same_ids(Order.of([*cells[:1] * 5, cells[2]], "a test"))
+
+    assert told == (
+        'cells have the same id as another one of the notebook: step a, "# text"; save '
+        "it in Jupyter, which gives each its own"
+    )
+    assert "step a, step a, step a and 2 more; save" in many
+    assert same_ids(Order.of(cells[:2], "a test")) == []
+    assert same_ids(Order.of(cells[2:], "a test")) == []
+    assert same_ids(Order.of(cells, "first intents", knows_plain=False)) == []
+
+
+def test_cells_with_the_id_of_another_one_are_told_by_the_view():
+    """Also before anything has run."""
+    lab = Lab(a=A)
+    cells = [*lab.notebook.cells(), cell("step:b", B)]
+    lab.notebook.cells = lambda: cells
+
+    assert "have the same id" in lab.kernel().view().differs[0]

@@ -81,7 +81,9 @@ def test_a_new_step_a_refused_one_and_an_orphan_are_told():
     assert "step m above it is in doubt" in new.sentence
     assert doubt.sentence == "step m is refused: it declared --effects"
     assert [way.how for way in doubt.ways] == ["retry", "evidence", "abandon"]
-    assert orphan.sentence == "step a is replayed: its cell is not in the notebook"
+    assert orphan.sentence == (
+        "step a is replayed: its cell is not in the saved notebook"
+    )
     assert new.cues == doubt.cues == orphan.cues == []
 
 

@@ -186,11 +186,11 @@ def test_effects_have_sentences():
         ),
         (
             changed(RESOLUTION, effect="charge"),
-            "effect 'charge' settled as evidence",
+            "effect 'charge' settled as evidence (receipt: mail 7)",
         ),
         (
             changed(RESOLUTION, how=How.RERUN, again=["a", "b"]),
-            "settled as rerun, again: a, b",
+            "settled as rerun (receipt: mail 7), again: a, b",
         ),
     ]
 

@@ -430,17 +430,6 @@ def test_a_committed_step_whose_rerun_was_cut_off_and_settled_is_committed():
     assert k.parts.recovery.state(k.journal.state.step("m")) is State.COMMITTED
 
 
-def test_the_resume_point_is_the_first_step_without_a_commit():
-    """Plain cells do not count; none is left when all are committed."""
-    lab = Lab(p="1", a="%%step a\nx = 1", b="%%step b\ny = 1")
-    k = lab.kernel()
-    k.go("p", "a")
-
-    assert k.parts.recovery.resume_point(k.session.order()) == (2, "b")
-    k.go()
-    assert k.parts.recovery.resume_point(k.session.order()) == (-1, "")
-
-
 def test_deleting_the_cell_of_a_step_in_doubt_settles_nothing():
     """What would run below stays refused until somebody decides."""
     lab, k = cut_off("%%step m --effects")

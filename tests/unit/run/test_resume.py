@@ -5,7 +5,6 @@ import random
 from unit.run.fakes import Lab
 
 from nbresume.capture import libraries
-from nbresume.run.position import Order
 
 
 def half_done(**more):
@@ -252,7 +251,6 @@ def test_names_of_a_saved_notebook_without_steps_are_none():
     k.go()
 
     assert k.resume().next_cell == "p"
-    assert k.parts.recovery.resume_point(Order.of([], "nothing")) == (-1, "")
 
 
 def test_resume_sets_process_state():

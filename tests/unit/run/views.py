@@ -135,6 +135,14 @@ def stale() -> RunView:
     return k.view()
 
 
+def always() -> RunView:
+    """Return the view when the first step, which the others read, runs each time."""
+    lab = _lab(_nothing)
+    lab.edit(load="%%step load --always\nx = k")
+    lab.kernel().go("setup", "load", "mail")
+    return lab.kernel().view()
+
+
 def orphaned() -> RunView:
     """Return the view when the last step's cell was deleted."""
     lab = _lab(_nothing)
@@ -179,6 +187,7 @@ GOLDEN = {
         abandoned,
         evidence,
         stale,
+        always,
         orphaned,
         damaged,
         foreign,

@@ -23,7 +23,7 @@ from nbresume.errors import FencedError, NbresumeError, RefusedError
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import MAGIC, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
-from nbresume.plan.notebook import text_digest
+from nbresume.plan.notebook import BY_TEXT, NAMED, text_digest
 from nbresume.run.intents import Running
 from nbresume.run.position import Order
 from nbresume.run.stepper import Began, StepCell
@@ -124,8 +124,8 @@ class Hooks:
             step = step_name_of(source)
             saved = _saved_as(order, step, digest)
             # a file older than nbformat 4.5 has no ids; front ends make up some
-            if not cell_id or saved.startswith(("step:", "text:")):
-                made_up = f"step:{step}" if step else f"text:{digest}"
+            if not cell_id or saved.startswith((NAMED, BY_TEXT)):
+                made_up = f"{NAMED}{step}" if step else f"{BY_TEXT}{digest}"
                 cell_id = saved or made_up
         return _Cell((cell_id, digest), source, told)
 

@@ -50,11 +50,16 @@ def load_ipython_extension(shell: Any) -> None:
     RefusedError
         The notebook's path is not known, or its store cannot be used.
     """
-    if getattr(shell, _ATTRIBUTE, None) is not None:
+    if is_loaded(shell):
         return
     load_between_cells(shell)
     getattr(shell, _ATTRIBUTE).hooks.adopt_running_cell()
     greet(shell)
+
+
+def is_loaded(shell: Any) -> bool:
+    """Say whether they are installed in a shell."""
+    return getattr(shell, _ATTRIBUTE, None) is not None
 
 
 def load_between_cells(shell: Any) -> None:

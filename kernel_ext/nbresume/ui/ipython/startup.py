@@ -1,4 +1,4 @@
-"""A kernel that starts with nbresume in it: `nbresume autoload`.
+"""A kernel that starts with nbresume in it: `nbresume autoload`, or the page's setting.
 
 The rule: loaded only where the notebook has steps, so that no other folder gets a
 store; nothing is said before the first cell, and nothing runs by itself.
@@ -36,11 +36,13 @@ def _has_steps(path: Path) -> bool:
 def _load_and_tell(shell: Any) -> None:
     """Load it; what there is to say is said where the first cell shows it."""
     # half a second that kernels of other notebooks need not pay
-    from nbresume.ui.ipython.magics import greet, load_between_cells  # noqa: PLC0415
+    from nbresume.ui.ipython import magics  # noqa: PLC0415
 
+    if magics.is_loaded(shell):
+        return
     refused: list[NbresumeError] = []
     try:
-        load_between_cells(shell)
+        magics.load_between_cells(shell)
     except NbresumeError as error:
         refused.append(error)
         # its refusal, and not that there is no such magic, is what a step says
@@ -51,7 +53,7 @@ def _load_and_tell(shell: Any) -> None:
         if refused:
             print(f"nbresume: {refused[0]}")  # noqa: T201 - below the first cell
         else:
-            greet(shell)
+            magics.greet(shell)
 
     shell.events.register("pre_run_cell", tell)
 
