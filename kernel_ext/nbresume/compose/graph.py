@@ -24,9 +24,12 @@ from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
 from nbresume.run.effects import Effects
 from nbresume.run.evidence import Evidence
+from nbresume.run.file_states import Files
+from nbresume.run.file_watch import FileWatch
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
+from nbresume.run.local_code import LocalCode
 from nbresume.run.parts import Parts
 from nbresume.run.plain import PlainCells
 from nbresume.run.ports import World
@@ -116,7 +119,7 @@ def _join(
     return Session(
         steppers[0],
         parts,
-        PlainCells(live, parts.process),
+        PlainCells(live, parts.process, parts.code),
         Audit(live, clock=world.clock),
         Trials(live, journal, launch, clock=world.clock),
         store,
@@ -156,11 +159,16 @@ def _parts(
         ambient_limit_bytes=settings.ambient_limit_bytes,
     )
     effects = Effects(live, restorer, journal, world)
+    code = LocalCode(live, world)
+    files = Files(world.disk)
     return Parts(
+        files=files,
+        file_watch=FileWatch(live, code, files, world),
+        code=code,
         live=live,
         snapshot=snapshot,
         restorer=restorer,
-        inputs=Inputs(live, restorer, world, process),
+        inputs=Inputs(live, restorer, world, process, files),
         process=process,
         intents=intents,
         effects=effects,

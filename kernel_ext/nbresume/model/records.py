@@ -14,6 +14,7 @@ from nbresume.model.values import (
     Ambient,
     Ended,
     Evidence,
+    FileState,
     FoldRef,
     How,
     ManifestRef,
@@ -116,6 +117,12 @@ class Committed(Record, frozen=True, kw_only=True):
     """Process state that the step changed: generators, variables, options."""
     process_in: dict[str, str] = {}
     """Process state that the result depends on and that something above made."""
+    files: dict[str, FileState] = {}
+    """Files, folders and sources of local modules that the result depends on."""
+    made: dict[str, FileState] = {}
+    """Files and folders as the step left them that it made, moved or removed."""
+    appended: list[str] = []
+    """Files that it added to: neither read nor made."""
     imports: list[str]
     """Modules to import again on replay: an import acts on the process."""
     libraries: dict[str, str] = {}

@@ -7,6 +7,7 @@ from typing import Any
 from nbresume.capture.entries import CellText
 from nbresume.capture.live import Live
 from nbresume.plan.names import Names, names_in_strings
+from nbresume.run.local_code import LocalCode
 from nbresume.run.process import ProcessStates
 
 
@@ -19,7 +20,8 @@ class _Baseline:
 class PlainCells:
     """Watches plain cells of one kernel."""
 
-    def __init__(self, live: Live, process: ProcessStates) -> None:
+    def __init__(self, live: Live, process: ProcessStates, code: LocalCode) -> None:
+        self._code = code
         self._live = live
         self._process = process
         self._baseline: _Baseline | None = None
@@ -50,6 +52,7 @@ class PlainCells:
         not run.
         """
         baseline, self._baseline = self._baseline, None
+        self._code.loaded.note()
         if baseline is not None:
             self._process.end_plain(cell, source)
             self._live.note_plain(

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from nbresume.compose import place_of, settings_from_environment
+from nbresume.compose.disk import DiskFiles
 from nbresume.compose.inspection import Inspection, inspect_run
 from nbresume.compose.stores import OpenStore, open_store, run_id_of
 from nbresume.compose.system import (
@@ -22,7 +23,7 @@ from nbresume.errors import KeyMissing, NotCommitted, RefusedError
 from nbresume.model.displays import Shown
 from nbresume.run.history import Event, events
 from nbresume.run.moves import closing_records
-from nbresume.run.ports import World
+from nbresume.run.ports import Disk, NoDisk, World
 from nbresume.run.runs import choose_run
 from nbresume.run.view import RunView
 
@@ -88,7 +89,15 @@ def world_of(notebook: Path | None, say: Say, *, actor: str = "") -> World:
         notebook=SavedNotebook(path, Path(path).name),
         screen=Reader(say),
         interrupts=NoInterrupts(),
+        disk=_disk_of(notebook),
     )
+
+
+def _disk_of(notebook: Path | None) -> Disk:
+    if notebook is None:
+        return NoDisk()
+    place = place_of(notebook.absolute().parent, settings_from_environment())
+    return DiskFiles(notebook.absolute(), store=place.store)
 
 
 def ask(notebook: Path, say: Say, *, actor: str = "") -> Asked:
