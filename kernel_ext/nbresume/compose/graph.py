@@ -24,6 +24,7 @@ from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
 from nbresume.run.effects import Effects
 from nbresume.run.evidence import Evidence
+from nbresume.run.file_slices import FileSlices
 from nbresume.run.file_states import Files
 from nbresume.run.file_watch import FileWatch
 from nbresume.run.inputs import Inputs
@@ -52,6 +53,7 @@ class Session:
     plain: PlainCells
     audit: Audit
     trials: Trials
+    file_slices: FileSlices
     store: OpenStore
     settings: Settings
     order: SavedOrder
@@ -66,6 +68,7 @@ class Session:
         """Go on as another session: the next run of the same notebook."""
         self.stepper, self.parts, self.plain = other.stepper, other.parts, other.plain
         self.audit, self.trials = other.audit, other.trials
+        self.file_slices = other.file_slices
         self.order = other.order
 
 
@@ -122,6 +125,7 @@ def _join(
         PlainCells(live, parts.process, parts.code),
         Audit(live, clock=world.clock),
         Trials(live, journal, launch, clock=world.clock),
+        FileSlices(world.disk, lambda: journal.state),
         store,
         settings,
         order,

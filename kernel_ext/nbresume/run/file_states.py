@@ -85,6 +85,8 @@ class Files:
         self.disk = disk
         self._budget_s = budget_s
         """So long a file may be read to find out."""
+        self.unsure: list[str] = []
+        """Files for which that was not enough: they were taken for unchanged."""
 
     # -- what was read ----------------------------------------------------------
 
@@ -123,15 +125,19 @@ class Files:
         base = where.base(name)
         if base not in ("", then.base, version_of(then)):
             return f"above:{base}"
-        if self.disk.compared(name, then, self._budget_s):
+        same = self.disk.compared(name, then, self._budget_s)
+        if same is None:
+            self.unsure.append(name)
+        if same is not False:
             return version_of(then)
-        now = self._now(name, then)
+        now = self.present(name, then)
         if self._is_later(name, then, now, where):
             return version_of(then)
         return version_of(now)
 
-    def _now(self, name: str, then: FileState) -> FileState:
-        if then.kind == "tree":
+    def present(self, name: str, then: FileState | None) -> FileState:
+        """Return what is there now, of the kind that was there."""
+        if then is None or then.kind == "tree":
             return self.disk.tree(name, then)
         return self.disk.state(name, then)
 

@@ -5,7 +5,7 @@ except through one of these; tests give fakes.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import FrameType
 from typing import Any, Protocol
@@ -257,3 +257,14 @@ class World:
     interrupts: Interrupts
     watch: Watch = field(default_factory=Unwatched)
     disk: Disk = field(default_factory=NoDisk)
+    patience_s: float = float("inf")
+    """So long a file may be read to find out whether it changed."""
+
+
+LOOK_S = 0.02
+"""So long each file is read for a view that somebody only looks at."""
+
+
+def hurried(world: World) -> World:
+    """Return the world of somebody who only looks: no long file is read for it."""
+    return replace(world, patience_s=LOOK_S)

@@ -20,9 +20,11 @@ from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
 from nbresume.run.definition import differences
 from nbresume.run.doubt import word_would_settle
+from nbresume.run.file_states import Files, Where
 from nbresume.run.metrics import Counts, metrics_of
+from nbresume.run.moved import Moves
 from nbresume.run.ports import World
-from nbresume.run.position import Order, Positions, Wanted
+from nbresume.run.position import Order, Positions
 from nbresume.run.recovery import Recovery
 from nbresume.run.view import LOCKED, SCHEMA, ClaimView, RunView, StepView
 from nbresume.run.ways import Way, remedy, ways_out
@@ -57,7 +59,8 @@ def view_run(
     trusted
         False: the records were not vouched for; nothing of the run may be loaded.
     """
-    steps = _views(state, order, recovery)
+    files = Files(world.disk, budget_s=world.patience_s)
+    steps = _views(state, order, recovery, files)
     in_doubt = sum(step.state is State.AMBIGUOUS for step in steps)
     resume = next((s for s in steps if s.place >= 0 and not _holds(s)), None)
     claim, holder = state.claim, _claim_view(state, world, alive=alive)
@@ -69,7 +72,11 @@ def view_run(
         notebook=claim.notebook if claim else world.notebook.path,
         order=order.source,
         trusted=trusted,
-        differs=[*differences(state, order, world), *_releases(holder, world)],
+        differs=[
+            *differences(state, order, world),
+            *_releases(holder, world),
+            *_unsure(files),
+        ],
         headline=_headline(steps, resume),
         resume_from=resume.name if resume else "",
         resume_cell=resume.cell_id if resume else "",
@@ -109,12 +116,21 @@ def _releases(claim: ClaimView | None, world: World) -> list[str]:
     return [told + "install the same release in both environments, then restart both"]
 
 
+def _unsure(files: Files) -> list[str]:
+    """Tell which files would take long to compare: a plan does it, a look does not."""
+    names = ", ".join(dict.fromkeys(files.unsure))
+    told = "touched since, and not compared yet (%steps plan does it)"
+    return [f"{names}: {told}"] if names else []
+
+
 def _holds(step: StepView) -> bool:
     return step.plan is Verdict.REPLAY
 
 
-def _views(state: RunState, order: Order, recovery: Recovery) -> list[StepView]:
-    positions = Positions(state, order)
+def _views(
+    state: RunState, order: Order, recovery: Recovery, files: Files
+) -> list[StepView]:
+    moves = Moves(Positions(state, order), files)
     views: list[StepView] = []
     rerun: set[str] = set()
     blocked = ""
@@ -127,7 +143,7 @@ def _views(state: RunState, order: Order, recovery: Recovery) -> list[StepView]:
             history,
             order,
             recovery,
-            _moved(history, place, positions, rerun),
+            _moved(history, moves, Where(state, order, place), rerun),
         )
         if view.plan is not Verdict.REPLAY:
             rerun.add(step)
@@ -149,34 +165,12 @@ def _below(view: StepView, blocked: str) -> StepView:
 
 
 def _moved(
-    history: StepHistory | None, place: int, positions: Positions, rerun: set[str]
+    history: StepHistory | None, moves: Moves, where: Where, rerun: set[str]
 ) -> list[str]:
-    """Return why a commit's inputs are not what stands above it now."""
     commit = history.commit() if history else None
-    if commit is None:
+    if history is None or commit is None:
         return []
-    reasons = []
-    for name, version in commit.record.inputs.items():
-        demand = positions.demand(name, place)
-        if demand.wanted is not Wanted.VALUE or demand.commit is None:
-            continue
-        if demand.commit.record.step in rerun:
-            reasons.append(f"{name} may change: step {demand.commit.record.step} runs")
-        elif demand.version != version and not _ambient_on(
-            history, name, demand.version
-        ):
-            reasons.append(f"{name} changed")
-    reasons += [
-        f"step {step} (--after) runs" for step in commit.record.after if step in rerun
-    ]
-    return reasons
-
-
-def _ambient_on(history: StepHistory | None, name: str, version: str) -> bool:
-    """Say whether a plain cell made the input from exactly that version."""
-    attempt = history.attempt if history else None
-    ambient = attempt.intent.ambient.get(name) if attempt else None
-    return ambient is not None and ambient.base == version
+    return moves.reasons(history, commit, where, rerun)
 
 
 def _view_step(

@@ -65,9 +65,9 @@ class Asked:
     notices: list[str]
     """What was told while it was opened: which run it is, what is damaged."""
 
-    def view(self) -> RunView:
+    def view(self, *, quick: bool = False) -> RunView:
         """Return the run as people see it, for a face that shows no notices."""
-        view = self.run.view()
+        view = self.run.view(quick=quick)
         # damage has a field of its own
         told = [line for line in self.notices if not view.damaged]
         return msgspec.structs.replace(view, differs=[*told, *view.differs])

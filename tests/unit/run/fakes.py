@@ -28,7 +28,7 @@ from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell, text_digest
-from nbresume.run.ports import AuditEvent, OwnCalls, World
+from nbresume.run.ports import AuditEvent, OwnCalls, World, hurried
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.runs import choose_run
 from nbresume.run.stepper import Began, StepCell
@@ -513,6 +513,14 @@ class Kernel:
             alive=self.parts.claims.is_alive(),
             counts=self.journal.counts,
         )
+
+    def glance(self) -> RunView:
+        """Return the run as those see it who only look."""
+        world, self.world = self.world, hurried(self.world)
+        try:
+            return self.view()
+        finally:
+            self.world = world
 
     def step(self, name: str) -> StepView:
         """Return one step as people see it."""

@@ -171,7 +171,7 @@ def greet(shell: Any) -> None:
     """Say what is there: with buttons where somebody can press them."""
     extension: Extension = getattr(shell, _ATTRIBUTE)
     face = Face(extension.session, extension.pages)
-    view = face.view()
+    view = face.glance()
     if view.claim is None and not view.damaged:
         return
     if hasattr(shell, "kernel") and face.session.settings.attended:
