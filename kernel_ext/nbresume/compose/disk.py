@@ -198,6 +198,10 @@ class DiskFiles:
         """Say whether there is a regular file."""
         return os.path.isfile(self._path(name))
 
+    def exists(self, path: str) -> bool:
+        """Say whether there is something under a path as code would write it."""
+        return os.path.lexists(path)
+
     def compared(self, name: str, then: FileState, budget_s: float) -> bool | None:
         """Say whether it is as it was; None while that needs more reading."""
         if then.kind != "file":

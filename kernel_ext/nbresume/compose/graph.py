@@ -19,6 +19,7 @@ from nbresume.compose.stores import (
 )
 from nbresume.compose.trial import TrialProcess
 from nbresume.run.audit import Audit
+from nbresume.run.branches import Branches
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
@@ -165,6 +166,7 @@ def _parts(
     effects = Effects(live, restorer, journal, world)
     code = LocalCode(live, world)
     files = Files(world.disk)
+    inputs = Inputs(live, restorer, world, process, files)
     return Parts(
         files=files,
         file_watch=FileWatch(live, code, files, world),
@@ -172,7 +174,8 @@ def _parts(
         live=live,
         snapshot=snapshot,
         restorer=restorer,
-        inputs=Inputs(live, restorer, world, process, files),
+        inputs=inputs,
+        branches=Branches(live, inputs, recovery.claims, journal, world),
         process=process,
         intents=intents,
         effects=effects,

@@ -253,6 +253,22 @@ class MadeCurrent(Record, frozen=True, kw_only=True):
     actor: str = ""
 
 
+class Branch(Record, frozen=True, kw_only=True):
+    """It was decided whether a step with a condition is taken."""
+
+    KIND: ClassVar[str] = "nbresume.branch"
+    step: str
+    cell_id: str = ""
+    condition: str = ""
+    """Digest of what the expression means; empty: it has no condition any more."""
+    inputs: dict[str, str] = {}
+    """Name → version that the expression found; ``file NAME`` → version."""
+    cells: list[tuple[str, str]] = []
+    """(cell id, digest of its text) of the plain cells that made what it reads."""
+    taken: bool
+    actor: str = ""
+
+
 class Quarantined(Record, frozen=True, kw_only=True):
     """A record is damaged; what it may have decided counts as undecided."""
 
@@ -279,7 +295,14 @@ class Migration(Record, frozen=True, kw_only=True):
 
 
 OfStep = (
-    Intent | EffectOpened | EffectDone | Committed | Failed | Resolution | MadeCurrent
+    Intent
+    | EffectOpened
+    | EffectDone
+    | Committed
+    | Failed
+    | Resolution
+    | MadeCurrent
+    | Branch
 )
 """The records that say something about one step."""
 

@@ -7,12 +7,15 @@ word to Python, so their names in the code are all there is to see.
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import PurePath
 from types import CodeType, FunctionType
 from typing import Any
 
 _MOST = 4096
 """Longer texts are no path (PATH_MAX of Linux)."""
+_MOST_QUERY = 100_000
+"""In longer texts no path is looked for: they are data."""
 _QUOTED = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
 _WORD = re.compile(r"[^\s'\"`;|<>(),=]*[./][^\s'\"`;|<>(),=]*")
 _GLOB = re.compile(r"[*?\[]")
@@ -30,6 +33,8 @@ def paths_in(texts: Iterable[str]) -> set[str]:
 
 def _paths_of(text: str) -> Iterator[str]:
     yield text
+    if len(text) > _MOST_QUERY:
+        return
     for single, double in _QUOTED.findall(text):
         yield single or double
     yield from _WORD.findall(text)
@@ -52,19 +57,30 @@ def texts_of(value: Any) -> Iterator[str]:
     And the texts in the code of a function: it may open what it names.
     """
     match value:
-        case str():
-            yield value
-        case PurePath():
-            yield str(value)
+        case str() | PurePath():
+            yield from _whole(value)
         case list() | tuple():
             for item in value[:_ITEMS]:
-                if isinstance(item, str | PurePath):
-                    yield str(item)
+                yield from _whole(item)
         case dict():
-            yield from texts_of(list(value.values())[:_ITEMS])
+            for item in islice(value.values(), _ITEMS):
+                yield from _whole(item)
         case FunctionType():
             yield from _constants(value.__code__)
-            yield from texts_of(value.__defaults__ or ())
+            for default in value.__defaults__ or ():
+                yield from _whole(default)
+
+
+def _whole(value: Any) -> Iterator[str]:
+    """Yield a value that is a path as a whole: data are no queries."""
+    text = str(value) if isinstance(value, PurePath) else value
+    if type(text) is str and len(text) < _MOST and not is_bare(text):
+        yield text
+
+
+def is_bare(path: str) -> bool:
+    """Say whether a path is one word without a dot or slash: most are no paths."""
+    return "." not in path and "/" not in path
 
 
 def _constants(code: CodeType) -> Iterator[str]:

@@ -20,8 +20,9 @@ from nbresume.plan.header import body_of
 from nbresume.plan.key import file_moved
 from nbresume.plan.planner import Verdict
 from nbresume.run.file_states import Files, Where, version_of
-from nbresume.run.moved import ambient_of, is_edited, maker_of, reads_of
+from nbresume.run.moved import ambient_of, maker_of, reads_of
 from nbresume.run.position import Order, Positions, Wanted
+from nbresume.run.setters import Setters
 from nbresume.run.view import RunView, StepView
 from nbresume.run.ways import Way
 
@@ -40,7 +41,7 @@ class PlannedStep(_Told, frozen=True, kw_only=True):
     step: str
     cell_id: str
     verdict: str
-    """replay, rerun or refused; run for a step that has never run."""
+    """replay, rerun, not taken or refused; run for a step that has never run."""
     duration_s: float | None
     """How long it took last time."""
     why: str
@@ -141,7 +142,8 @@ def explain(
     cues: list[Cue] = []
     if history is not None and commit is not None and step.place >= 0:
         where = Where(state, order, step.place)
-        rerun = {s.name for s in view.steps if s.plan is not Verdict.REPLAY}
+        holding = (Verdict.REPLAY, Verdict.NOT_TAKEN)
+        rerun = {s.name for s in view.steps if s.plan not in holding}
         inputs = _Inputs(history, where, rerun, sources)
         cues = [
             _code(commit, order.cells[step.place].source, sources),
@@ -164,6 +166,8 @@ def _sentence(step: StepView) -> str:
         case Verdict.REPLAY:
             why = reasons or "nothing that it depends on has changed"
             return f"step {step.name} is replayed: {why}"
+        case Verdict.NOT_TAKEN:
+            return f"step {step.name} is not taken: {reasons}, and stays so"
         case Verdict.REFUSED:
             stale = step.state is State.STALE
             held = "it is committed and acts on the outside; " if stale else ""
@@ -196,6 +200,7 @@ class _Inputs:
         self._rerun = rerun
         self._sources = sources
         self._positions = Positions(where.state, where.order)
+        self._setters = Setters(where.order)
 
     def cue(self, name: str, version: str) -> Cue:
         """Return one input as a cue."""
@@ -205,7 +210,9 @@ class _Inputs:
         cue = f"input {name}"
         if demand.wanted is Wanted.VALUE and made in self._rerun:
             told = _unknown(cue, version, f"step {made} runs")
-        elif kept is not None and is_edited(kept, demand, self._where):
+        elif self._setters.is_edited(
+            name, kept.cells if kept else [], after=demand.at, before=self._where.n
+        ):
             told = _unknown(cue, version, "a plain cell that sets it is edited")
         elif demand.wanted is not Wanted.VALUE:
             told = _unknown(cue, version, "a plain cell makes it")

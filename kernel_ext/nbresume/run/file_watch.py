@@ -16,7 +16,7 @@ import msgspec
 from nbresume.capture.live import Live
 from nbresume.capture.scans import scanned_by
 from nbresume.model.values import FileState
-from nbresume.plan.paths import is_pattern, paths_in, texts_of
+from nbresume.plan.paths import is_bare, is_pattern, paths_in, texts_of
 from nbresume.run.file_events import FILE_EVENTS, How, touches
 from nbresume.run.file_states import Files, Where, listing
 from nbresume.run.local_code import LocalCode
@@ -79,7 +79,9 @@ class FileWatch:
             scanned += scanned_by(value)
         self._named, self._patterns = {}, set()
         for path in {*paths_in(texts), *scanned}:
-            name = self._disk.name(path)
+            # most bare words are no files: a cheap question first
+            known = not is_bare(path) or self._disk.exists(path)
+            name = self._disk.name(path) if known else ""
             if not name:
                 continue
             stamp = self._disk.stamp(name)

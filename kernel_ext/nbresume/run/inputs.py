@@ -336,7 +336,10 @@ def _words(text: str) -> list[str]:
 def _after(standing: Standing, state: RunState) -> dict[str, str]:
     after = {}
     for step in standing.header.after:
-        commit = state.commit(step)
+        commit, history = state.commit(step), state.step(step)
+        if history is not None and history.is_left_out:
+            after[step] = "not taken"
+            continue
         if commit is None:
             raise NotCommitted(
                 f"step {standing.step} was not run",

@@ -7,20 +7,24 @@ runs above is taken to change what it makes: whether it does is known when it ha
 from collections.abc import Iterable
 
 from nbresume.errors import NbresumeError
+from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit, StepHistory
 from nbresume.model.records import Committed
 from nbresume.model.values import Ambient
-from nbresume.plan.header import MAGIC, find_header, parse_header
+from nbresume.plan.header import MAGIC, Header, find_header, parse_header
 from nbresume.plan.key import file_moved
+from nbresume.run.conditions import undecided
 from nbresume.run.file_states import Files, Where, version_of
-from nbresume.run.position import Demand, Positions, Wanted
+from nbresume.run.position import Demand, Order, Positions, Wanted
+from nbresume.run.setters import Setters
 
 
 class Moves:
     """What has moved under the commits of one run."""
 
-    def __init__(self, positions: Positions, files: Files) -> None:
-        self._positions = positions
+    def __init__(self, state: RunState, order: Order, files: Files) -> None:
+        self._positions = Positions(state, order)
+        self._setters = Setters(order)
         self._files = files
 
     def reasons(
@@ -43,7 +47,7 @@ class Moves:
             maker = demand.commit.record.step if demand.commit else ""
             if demand.wanted is Wanted.VALUE and maker in rerun:
                 reasons.append(f"{name} may change: step {maker} runs")
-            elif ambient is not None and is_edited(ambient, demand, where):
+            elif self._is_edited(name, ambient, demand, where):
                 reasons.append(
                     f"{name} may change: a plain cell that sets it is edited"
                 )
@@ -54,6 +58,23 @@ class Moves:
         reasons += self.files(record, where, rerun)
         reasons += [f"step {s} (--after) runs" for s in record.after if s in rerun]
         return reasons
+
+    def _is_edited(
+        self, name: str, ambient: Ambient | None, demand: Demand, where: Where
+    ) -> bool:
+        cells = ambient.cells if ambient is not None else []
+        at = demand.at
+        return self._setters.is_edited(name, cells, after=at, before=where.n)
+
+    def undecided(
+        self, history: StepHistory | None, where: Where, rerun: set[str]
+    ) -> str:
+        """Return why it is open whether a step is taken; "" if it is not."""
+        header = header_at(where)
+        has_branch = history is not None and history.branch is not None
+        if header is None or not (header.when or has_branch):
+            return ""
+        return undecided(history, header.when, where, rerun, self._files, self._setters)
 
     def files(self, record: Committed, where: Where, rerun: set[str]) -> list[str]:
         """Return which files are not what they were, or would not be."""
@@ -89,26 +110,21 @@ def ambient_of(history: StepHistory, name: str) -> Ambient | None:
     return attempt.intent.ambient.get(name) if attempt else None
 
 
-def is_edited(ambient: Ambient, demand: Demand, where: Where) -> bool:
-    """Say whether a plain cell that made a value is not there, or has another text."""
-    order = where.order
-    if not order.knows_plain or not ambient.cells:
-        return False
-    if not all(cell in order.text_of_cell for cell, _ in ambient.cells):
-        # also a cell that was never saved: nothing tells what it says
-        return False
-    return not order.stand(ambient.cells, after=demand.at, before=where.n)
-
-
 def reads_of(where: Where) -> tuple[str, ...]:
     """Return what the header of the cell at a place declares with ``--reads``."""
+    header = header_at(where)
+    return header.reads if header is not None else ()
+
+
+def header_at(where: Where) -> Header | None:
+    """Return the header of the cell at a place; None if it is refused when it runs."""
     cells = where.order.cells
     source = cells[where.n].source if where.n < len(cells) else ""
     index = find_header(source)
     if index is None:
-        return ()
+        return None
     try:
         line = source.splitlines()[index].strip()
-        return parse_header(line.removeprefix(MAGIC)).reads
+        return parse_header(line.removeprefix(MAGIC))
     except NbresumeError:
-        return ()  # the cell says so when it is run
+        return None  # the cell says so when it is run

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
+from nbresume.run.branches import Branches
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
@@ -31,6 +32,7 @@ class Parts:
     restorer: Restorer
     process: ProcessStates
     inputs: Inputs
+    branches: Branches
     intents: Intents
     effects: Effects
     commits: Commits

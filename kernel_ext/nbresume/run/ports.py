@@ -180,6 +180,9 @@ class Disk(Protocol):
     def is_file(self, name: str) -> bool:
         """Say whether there is a regular file."""
 
+    def exists(self, path: str) -> bool:
+        """Say whether there is something under a path as code would write it."""
+
     def compared(self, name: str, then: FileState, budget_s: float) -> bool | None:
         """Say whether it is as it was; None while that needs more reading.
 
@@ -230,6 +233,8 @@ class NoDisk:
     def is_file(self, name: str) -> bool:  # noqa: ARG002 - a port
         """Say no."""
         return False
+
+    exists = is_file
 
     def compared(self, name: str, then: FileState, budget_s: float) -> bool | None:  # noqa: ARG002 - a port
         """Say that it is as it was."""

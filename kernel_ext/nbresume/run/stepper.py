@@ -46,6 +46,8 @@ class Began(StrEnum):
 
     REPLAYED = "replayed"
     """The commit's values are bound; the body does not start."""
+    NOT_TAKEN = "not taken"
+    """Its condition is false; the body does not start."""
     RUNS = "runs"
     """The intent is durable; the body may start."""
 
@@ -108,6 +110,11 @@ class Stepper:
         standing = self._stand(cell)
         refuse_twin(standing, parts.journal.state)
         passage = parts.recovery.passage(standing)
+        if not parts.branches.is_taken(standing):
+            parts.branches.leave_out(self._stand(cell))
+            return Began.NOT_TAKEN
+        if standing.header.when:
+            standing = self._stand(cell)  # as it stands with that decision
         brought = parts.inputs.bring(standing, parts.journal.state)
         reason = self._replay_or_reason(brought)
         if not reason:

@@ -24,7 +24,7 @@ from nbresume.run.file_states import Files, Where
 from nbresume.run.metrics import Counts, metrics_of
 from nbresume.run.moved import Moves
 from nbresume.run.ports import World
-from nbresume.run.position import Order, Positions
+from nbresume.run.position import Order
 from nbresume.run.recovery import Recovery
 from nbresume.run.view import LOCKED, SCHEMA, ClaimView, RunView, StepView
 from nbresume.run.ways import Way, remedy, ways_out
@@ -124,28 +124,25 @@ def _unsure(files: Files) -> list[str]:
 
 
 def _holds(step: StepView) -> bool:
-    return step.plan is Verdict.REPLAY
+    return step.plan in (Verdict.REPLAY, Verdict.NOT_TAKEN)
 
 
 def _views(
     state: RunState, order: Order, recovery: Recovery, files: Files
 ) -> list[StepView]:
-    moves = Moves(Positions(state, order), files)
+    moves = Moves(state, order, files)
     views: list[StepView] = []
     rerun: set[str] = set()
     blocked = ""
     placed = sorted(order.place_of_step.items(), key=lambda pair: pair[1])
     for step, place in placed:
         history = state.step(step)
+        where = Where(state, order, place)
         view = _view_step(
-            step,
-            place,
-            history,
-            order,
-            recovery,
-            _moved(history, moves, Where(state, order, place), rerun),
+            step, place, history, order, recovery, _moved(history, moves, where, rerun)
         )
-        if view.plan is not Verdict.REPLAY:
+        view = _undecided(view, moves.undecided(history, where, rerun))
+        if not _holds(view):
             rerun.add(step)
         views.append(_below(view, blocked))
         if view.state in (State.AMBIGUOUS, State.ABANDONED):
@@ -153,6 +150,14 @@ def _views(
     gone = [h for s, h in state.steps.items() if s not in order.place_of_step]
     views += [_orphan(history, recovery, order) for history in gone]
     return views
+
+
+def _undecided(view: StepView, why: str) -> StepView:
+    """Let a step whose condition is open run, as far as that is known."""
+    if not why or view.plan is Verdict.REFUSED:
+        return view
+    reasons = [why] if view.state is State.NOT_TAKEN else [why, *view.reasons]
+    return msgspec.structs.replace(view, plan=Verdict.RERUN, reasons=reasons)
 
 
 def _below(view: StepView, blocked: str) -> StepView:
@@ -209,6 +214,8 @@ def _stale_reasons(commit: Commit, source: str, moved: list[str]) -> list[str]:
 
 
 def _why(state: State, history: StepHistory | None, recovery: Recovery) -> list[str]:
+    if state is State.NOT_TAKEN:
+        return ["its condition is false"]
     attempt = history.attempt if history else None
     if history is None or attempt is None:
         return []
@@ -229,6 +236,8 @@ def _why(state: State, history: StepHistory | None, recovery: Recovery) -> list[
 def _plan(state: State, commit: Commit | None, history: StepHistory | None) -> Verdict:
     if state in (State.AMBIGUOUS, State.ABANDONED):
         return Verdict.REFUSED
+    if state is State.NOT_TAKEN:
+        return Verdict.NOT_TAKEN
     if commit is None or state is State.RAN:
         return Verdict.RERUN
     rerun = history is not None and history.rerun is not None
@@ -345,8 +354,10 @@ def _headline(steps: list[StepView], resume: StepView | None) -> str:
     placed = [s for s in steps if s.place >= 0]
     if not placed:
         return "no steps yet: begin a cell with %%step NAME"
-    locked = sum(_holds(s) for s in placed)
-    text = f"{locked} of {len(placed)} steps locked"
+    left_out = sum(s.plan is Verdict.NOT_TAKEN for s in placed)
+    locked = sum(_holds(s) for s in placed) - left_out
+    text = f"{locked} of {len(placed) - left_out} steps locked"
+    text += f", {left_out} not taken" if left_out else ""
     if resume is None:
         return f"{text}; all are committed"
     if resume.plan is Verdict.REFUSED:

@@ -30,6 +30,7 @@ WORDS = {
     State.ORPHANED: "cell is gone",
     State.ABANDONED: "abandoned",
     State.QUARANTINED: "damaged",
+    State.NOT_TAKEN: "not taken",
 }
 MARKS = {
     State.COMMITTED: "✓",
@@ -42,6 +43,7 @@ MARKS = {
     State.ABANDONED: "-",
     State.ORPHANED: "-",
     State.QUARANTINED: "!",
+    State.NOT_TAKEN: "○",
     State.NEW: "·",
 }
 _KIB = 1024.0

@@ -123,6 +123,10 @@ class FakeDisk:
         """Say whether there is a file."""
         return name in self.files
 
+    def exists(self, path: str) -> bool:
+        """Say whether there is something under a path."""
+        return bool(self.stamp(path))
+
     def compared(self, name: str, then: FileState, budget_s: float) -> bool | None:
         """Say whether it is as it was; None for a slow one."""
         if name in self.slow and budget_s < 1:
@@ -195,6 +199,10 @@ class Tools:
         """Return what a glob matches."""
         self._say("glob.glob/2", pattern, False, None, None)
         return self._disk.entries(pattern, "glob")
+
+    def is_there(self, path: str) -> bool:
+        """Say whether there is a file: no event tells of it."""
+        return path in self._disk.files
 
     def scan(self, path: str) -> str:
         """Return the text of a file as some libraries do: unheard by Python."""

@@ -256,7 +256,7 @@ class Outcome:
         return "\n".join([*self.said, *([str(self.error)] if self.error else [])])
 
 
-GOOD = ("plain", "replayed", "ran")
+GOOD = ("plain", "replayed", "not taken", "ran")
 
 
 class Lab:
@@ -462,8 +462,8 @@ class Kernel:
             return Outcome("fenced", error)
         except NbresumeError as error:
             return Outcome("refused", error)
-        if began is Began.REPLAYED:
-            return Outcome("replayed")
+        if began is not Began.RUNS:
+            return Outcome(began.value)
         self.lab.ledger.append(header.name)
         return self._finish(self._exec(body))
 

@@ -117,3 +117,20 @@ def test_slices_compare_what_moved_while_nobody_waits():
 
     assert "in" in lab.disk.read
     assert turns < 10
+
+
+def test_a_parameter_is_an_input_by_value_and_the_plan_sees_it_coming():
+    """As papermill writes it: a cell behind the one that is tagged ``parameters``."""
+    lab = Lab(
+        parameters="n = 1", a="%%step a\nx = n", b="%%step b --when 'n > 1'\ny = 1"
+    )
+    lab.kernel().go()
+    lab.insert("a", injected="n = 5")
+    k = lab.kernel()
+    plan = plan_of(k)
+
+    assert plan["a"] == ("rerun", "n may change: a plain cell that sets it is edited")
+    assert plan["b"][0] == "rerun"
+    assert k.go() == ["a", "b"]
+    lab.edit(injected="n = 1 + 4")
+    assert lab.kernel().go() == []

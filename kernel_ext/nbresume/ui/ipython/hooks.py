@@ -196,7 +196,8 @@ class Hooks:
         if began is Began.RUNS:
             self._pages.tell(header.name, cell.told, Phase.RUNNING)
             return body
-        self._pages.tell(header.name, cell.told, Phase.RESTORED)
+        phase = Phase.RESTORED if began is Began.REPLAYED else Phase.NOT_TAKEN
+        self._pages.tell(header.name, cell.told, phase)
         self._forget_results()
         return ast.Module(body=[], type_ignores=[])
 
