@@ -7,7 +7,10 @@ load is noted when it is first seen, by the spec that it made; a reload makes an
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
+
+_SPEAKING: Final = (types.ModuleType, types.FunctionType, type)
+"""Values that say themselves which module they come from."""
 
 
 class LoadedModules:
@@ -70,13 +73,25 @@ class LoadedModules:
         found: set[str] = set()
         for name in names:
             if name in namespace:
-                found |= {_home(value) for value in (namespace[name], *reach(name))}
+                found |= _homes([namespace[name], *reach(name)])
         return found & self._sources.keys()
+
+
+def _homes(values: list[Any]) -> set[str]:
+    """Return the modules that values, or their classes, come from."""
+    # there may be a million values, and rarely more than a few classes
+    kinds = set(map(type, values))
+    homes = {_name(kind.__module__) for kind in kinds}
+    if any(issubclass(kind, _SPEAKING) for kind in kinds):
+        homes |= {_home(value) for value in values if isinstance(value, _SPEAKING)}
+    return homes
 
 
 def _home(value: Any) -> str:
     if isinstance(value, types.ModuleType):
         return value.__name__
-    own = isinstance(value, type) or callable(value)
-    home = getattr(value, "__module__", "") if own else type(value).__module__
+    return _name(getattr(value, "__module__", ""))
+
+
+def _name(home: Any) -> str:
     return home if isinstance(home, str) else ""

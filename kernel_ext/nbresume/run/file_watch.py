@@ -8,6 +8,7 @@ else has no state, and says so. Nothing here raises into the user's code.
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from glob import escape
 from types import FrameType
 from typing import Any
 
@@ -23,6 +24,10 @@ from nbresume.run.local_code import LocalCode
 from nbresume.run.ports import World
 from nbresume.run.standing import Brought
 
+MOST_FILES = 512
+"""So many files of a step are told one by one …"""
+FEW_FILES = 16
+"""… and beyond, so many of one folder."""
 _CHANGED = "it changed while the step ran"
 
 
@@ -123,6 +128,8 @@ class FileWatch:
             self._sort(name, seen, found)
         self._add_unseen(brought, found)
         self._disk.flush(n for n, state in found.made.items() if state.kind != "absent")
+        for states in (found.read, found.made):
+            self._gather(states)
         for name, state in found.read.items():
             base = where.base(name)
             if base:
@@ -165,6 +172,24 @@ class FileWatch:
             found.made[name] = self._left(name)
         elif stamp:
             found.read[name] = self._disk.state(name)
+
+    def _gather(self, states: dict[str, FileState]) -> None:
+        """Put one row for a folder in place of very many files in it.
+
+        A record is read by everybody; ten thousand images are one thing that changed.
+        """
+        if len(states) <= MOST_FILES:
+            return
+        folders: dict[str, list[str]] = {}
+        for name, state in states.items():
+            if state.kind == "file" and not state.module:
+                folders.setdefault(name.rpartition("/")[0], []).append(name)
+        for folder, names in folders.items():
+            if len(names) > FEW_FILES:
+                for name in names:
+                    del states[name]
+                pattern = f"{escape(folder)}/*" if folder else "*"
+                states[pattern] = self._disk.tree(pattern)
 
     def _left(self, name: str) -> FileState:
         state = self._disk.state(name)

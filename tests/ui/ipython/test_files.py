@@ -109,6 +109,17 @@ def test_walking_and_listing_are_inputs(shell, folder):
     assert shell.ip.user_ns["found"] == ["new"]
 
 
+def test_a_script_that_is_run_is_an_input(shell, folder):
+    """``%run FILE`` counts the file."""
+    (folder / "script.py").write_text("y = 1")
+    code = "%%step run\n%run script.py"
+    assert shell.run(code, "run").ok
+    (folder / "script.py").write_text("y = 22")
+
+    assert "script.py changed" in shell.run(code, "run").text
+    assert shell.ip.user_ns["y"] == 22
+
+
 def test_imports_and_packages_are_no_files_of_a_step(shell, folder):
     """A step that imports pandas for the first time reads some thousand files."""
     assert shell.run("%%step a\nimport json.tool, pandas.io.sas\nx = 1", "a").ok

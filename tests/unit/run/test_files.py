@@ -379,3 +379,15 @@ def test_a_step_without_files_asks_the_disk_nothing():
 
     assert lab.disk.read == []
     assert k.commits("a").files == k.commits("a").made == {}
+
+
+def test_very_many_files_are_one_row_for_their_folder():
+    """A record stays small; each of them counts all the same."""
+    files = {f"d/{i}": str(i) for i in range(600)} | {"one": "1"}
+    body = "x = [disk.read(f'd/{i}') for i in range(600)] + [disk.read('one')]"
+    lab, k = lab_with(files=files, load=f"%%step load\n{body}")
+
+    assert sorted(k.commits("load").files) == ["d/*", "one"]
+    assert k.restart().go() == []
+    lab.disk.put("d/77", "other")
+    assert k.restart().go() == ["load"]
