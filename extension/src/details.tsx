@@ -268,6 +268,8 @@ function verdictOf(verdict: Verdict, trans: TranslationBundle): string {
       return trans.__('runs again');
     case 'replay':
       return trans.__('is replayed');
+    case 'not taken':
+      return trans.__('is not taken');
     case 'refused':
       return trans.__('is refused');
   }

@@ -9,6 +9,7 @@ export const PHASES = [
   'running',
   'committed',
   'restored',
+  'not taken',
   'failed',
   'refused',
   'interrupted'

@@ -49,11 +49,12 @@ export const STATES = [
   'STALE',
   'ORPHANED',
   'ABANDONED',
-  'QUARANTINED'
+  'QUARANTINED',
+  'NOT_TAKEN'
 ] as const;
 export type State = (typeof STATES)[number];
 
-export const PLANS = ['replay', 'rerun', 'refused'] as const;
+export const PLANS = ['replay', 'rerun', 'not taken', 'refused'] as const;
 export type Plan = (typeof PLANS)[number];
 
 /** One step as people see it. */

@@ -61,7 +61,7 @@ export interface StepDetails {
   readonly shownLeftOut: number;
 }
 
-export const VERDICTS = ['run', 'rerun', 'replay', 'refused'] as const;
+export const VERDICTS = ['run', 'rerun', 'replay', 'not taken', 'refused'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** What running all cells would do with one step. */

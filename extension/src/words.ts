@@ -41,6 +41,8 @@ export function word(state: State, trans: TranslationBundle): string {
       return trans.__('abandoned');
     case 'QUARANTINED':
       return trans.__('damaged');
+    case 'NOT_TAKEN':
+      return trans.__('not taken');
   }
 }
 
@@ -62,6 +64,7 @@ export function tone(state: State): Tone {
     case 'NEW':
     case 'ORPHANED':
     case 'ABANDONED':
+    case 'NOT_TAKEN':
       return 'plain';
   }
 }

@@ -12,12 +12,6 @@ CASES = sorted((HERE / "cases").glob("*.yaml"))
 LOSSES = HERE.parents[1] / "docs" / "losses.md"
 SCENARIOS = sorted((HERE.parent / "scenarios").glob("*.yaml"))
 
-WAITING = (
-    ("changed-data-file", "files that a step reads: issue 6, inputs"),
-)
-"""Cases that wait for what brings them. They are not run, and not counted as passed."""
-
-
 def load_runner():
     """Return the module of the runner, which is a script."""
     spec = importlib.util.spec_from_file_location("run_case", HERE / "run_case.py")
@@ -70,7 +64,7 @@ def _run(path):
 
 @pytest.mark.parametrize(
     "path",
-    [p for p in CASES if p.stem not in dict(WAITING)],
+    CASES,
     ids=lambda path: path.stem,
 )
 def test_a_case_passes(path):
@@ -83,8 +77,3 @@ def test_a_case_passes(path):
 def test_a_scenario_passes(path):
     """Each rule of positions is there because such a case went silently wrong."""
     assert problems_of(path) == []
-
-
-def test_the_waiting_cases_are_cases():
-    """No case is forgotten under a name that does not exist."""
-    assert {name for name, _ in WAITING} <= {path.stem for path in CASES}

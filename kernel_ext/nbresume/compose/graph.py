@@ -19,14 +19,19 @@ from nbresume.compose.stores import (
 )
 from nbresume.compose.trial import TrialProcess
 from nbresume.run.audit import Audit
+from nbresume.run.branches import Branches
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
 from nbresume.run.effects import Effects
 from nbresume.run.evidence import Evidence
+from nbresume.run.file_slices import FileSlices
+from nbresume.run.file_states import Files
+from nbresume.run.file_watch import FileWatch
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
+from nbresume.run.local_code import LocalCode
 from nbresume.run.parts import Parts
 from nbresume.run.plain import PlainCells
 from nbresume.run.ports import World
@@ -49,6 +54,7 @@ class Session:
     plain: PlainCells
     audit: Audit
     trials: Trials
+    file_slices: FileSlices
     store: OpenStore
     settings: Settings
     order: SavedOrder
@@ -63,6 +69,7 @@ class Session:
         """Go on as another session: the next run of the same notebook."""
         self.stepper, self.parts, self.plain = other.stepper, other.parts, other.plain
         self.audit, self.trials = other.audit, other.trials
+        self.file_slices = other.file_slices
         self.order = other.order
 
 
@@ -116,9 +123,10 @@ def _join(
     return Session(
         steppers[0],
         parts,
-        PlainCells(live, parts.process),
+        PlainCells(live, parts.process, parts.code),
         Audit(live, clock=world.clock),
         Trials(live, journal, launch, clock=world.clock),
+        FileSlices(world.disk, lambda: journal.state),
         store,
         settings,
         order,
@@ -156,11 +164,18 @@ def _parts(
         ambient_limit_bytes=settings.ambient_limit_bytes,
     )
     effects = Effects(live, restorer, journal, world)
+    code = LocalCode(live, world)
+    files = Files(world.disk)
+    inputs = Inputs(live, restorer, world, process, files)
     return Parts(
+        files=files,
+        file_watch=FileWatch(live, code, files, world),
+        code=code,
         live=live,
         snapshot=snapshot,
         restorer=restorer,
-        inputs=Inputs(live, restorer, world, process),
+        inputs=inputs,
+        branches=Branches(live, inputs, recovery.claims, journal, world),
         process=process,
         intents=intents,
         effects=effects,

@@ -13,13 +13,14 @@ from nbresume.plan.header import body_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell
 from nbresume.run.claims import Claims
-from nbresume.run.explaining import Explained, explain
+from nbresume.run.explaining import Explained, NoSources, explain
+from nbresume.run.file_states import Files
 from nbresume.run.journal import Journal
 from nbresume.run.naming import owner_of
-from nbresume.run.ports import World
+from nbresume.run.ports import World, hurried
 from nbresume.run.position import Order
 from nbresume.run.recovery import Recovery, unknown_step
-from nbresume.run.stored import StoredStep, stored
+from nbresume.run.stored import StoredSources, StoredStep, stored
 from nbresume.run.view import RunView
 from nbresume.run.viewing import view_run
 from nbresume.settings import Settings
@@ -95,13 +96,13 @@ class Inspection:
         """Return notebook order as it is known now."""
         return SavedOrder(self.world, self.journal)()
 
-    def view(self) -> RunView:
-        """Return the run as people see it."""
+    def view(self, *, quick: bool = False) -> RunView:
+        """Return the run as people see it; quick: reads no long file for it."""
         return view_run(
             self.journal.state,
             self.order(),
             self.recovery,
-            self.world,
+            hurried(self.world) if quick else self.world,
             run_id=self.journal.run_id,
             alive=self.claims.is_alive(),
             counts=self.journal.counts,
@@ -120,7 +121,14 @@ class Inspection:
         found = next((one for one in view.steps if one.name == step), None)
         if found is None:
             raise unknown_step(step, "was not explained")
-        return explain(found, view, self.journal.state, self.order())
+        return explain(
+            found,
+            view,
+            self.journal.state,
+            self.order(),
+            files=Files(self.world.disk),
+            sources=StoredSources(self.journal) if self.trusted else NoSources(),
+        )
 
     def stored(self, step: str) -> StoredStep:
         """Return what the commit of a step stored; nothing of it is rebuilt.

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from nbresume.run.outside import EVENTS
 from nbresume.run.ports import AuditEvent, OwnCalls
 
 
@@ -20,35 +19,43 @@ class _ProcessHook:
     """The only audit hook of this process."""
 
     def __init__(self) -> None:
-        self._watchers: tuple[AuditEvent, ...] = ()
+        self._watchers: tuple[tuple[AuditEvent, frozenset[str]], ...] = ()
+        self._events: frozenset[str] = frozenset()
+        """All that somebody watches."""
         self._is_set = False
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._busy = 0
         """Thread that is telling an event: what it causes meanwhile is our own."""
 
-    def add(self, told: AuditEvent) -> Callable[[], None]:
-        """Tell events to this function until the returned one is called."""
+    def add(self, told: AuditEvent, events: frozenset[str]) -> Callable[[], None]:
+        """Tell these events to this function until the returned one is called."""
         if self._pid != os.getpid():
             # forked: the watchers and a lock that somebody held are the parent's
             self._pid, self._watchers = os.getpid(), ()
+            self._events = frozenset()
             self._lock, self._busy = threading.Lock(), 0
         if not self._is_set:
             sys.addaudithook(self._hook())
             self._is_set = True
-        self._watchers = (*self._watchers, told)
+        watcher = (told, events)
+        self._set((*self._watchers, watcher))
 
         def remove() -> None:
             # an event that is being told is told to its end
             with self._lock:
-                self._watchers = tuple(w for w in self._watchers if w is not told)
+                self._set(tuple(w for w in self._watchers if w is not watcher))
 
         return remove
+
+    def _set(self, watchers: tuple[tuple[AuditEvent, frozenset[str]], ...]) -> None:
+        self._watchers = watchers
+        self._events = frozenset[str]().union(*(events for _, events in watchers))
 
     def _hook(self) -> Callable[[str, tuple[Any, ...]], None]:
         def hook(event: str, args: tuple[Any, ...]) -> None:
             # called for every audit event of the process: leave early
-            if self._watchers and event in EVENTS:
+            if event in self._events:
                 # the caller's frame: there is no other way to it
                 self._tell(event, args, sys._getframe(1))  # noqa: SLF001 - as said above
 
@@ -62,8 +69,9 @@ class _ProcessHook:
         with self._lock:
             self._busy = me
             try:
-                for told in self._watchers:
-                    told(event, args, frame)
+                for told, events in self._watchers:
+                    if event in events:
+                        told(event, args, frame)
             finally:
                 self._busy = 0
 
@@ -77,6 +85,6 @@ class AuditWatch:
     def __init__(self, own: OwnCalls) -> None:
         self.own = own
 
-    def start(self, told: AuditEvent) -> Callable[[], None]:
-        """Have events told before they proceed, until the returned call."""
-        return _HOOK.add(told)
+    def start(self, told: AuditEvent, events: frozenset[str]) -> Callable[[], None]:
+        """Have these events told before they proceed, until the returned call."""
+        return _HOOK.add(told, events)

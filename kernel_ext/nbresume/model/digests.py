@@ -63,6 +63,21 @@ def joined(chunks: Sequence[bytes]) -> Digest:
     return Digest(payload_digest(b"".join(chunks)), tuple(chunks))
 
 
+class ContentDigest:
+    """The digest of a file's content, as its bytes are read."""
+
+    def __init__(self) -> None:
+        self._hasher = blake3.blake3()
+
+    def add(self, data: Bytes) -> None:
+        """Take the next bytes."""
+        self._hasher.update(data)
+
+    def hex(self) -> str:
+        """Return 32 hex digits."""
+        return self._hasher.hexdigest()[:32]
+
+
 def cue_digest(data: bytes) -> str:
     """Return a 24-digit hex digest of a cue of a step's key."""
     return hashlib.blake2b(data, digest_size=12).hexdigest()

@@ -13,6 +13,7 @@ from nbresume.model.commits import committed_by_evidence, trim
 from nbresume.model.histories import Attempt, Commit, StepHistory
 from nbresume.model.index import RunIndex
 from nbresume.model.records import (
+    Branch,
     Claim,
     Committed,
     EffectDone,
@@ -134,6 +135,8 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
                 self._resolve(record, revision, at)
             case MadeCurrent():
                 self._make_current(record)
+            case Branch():
+                self._history(record.step, revision).branch = record
 
     def _stand(
         self, record: Claim | Quarantined | Migration, epoch: int, at: datetime

@@ -10,7 +10,7 @@ import msgspec
 from nbresume.model import effects
 from nbresume.model.effects import EffectHistory
 from nbresume.model.evidence import held_against
-from nbresume.model.records import Committed, Failed, Intent, Resolution
+from nbresume.model.records import Branch, Committed, Failed, Intent, Resolution
 from nbresume.model.states import Claimant, Facts, Outcome
 from nbresume.model.values import Sighting
 from nbresume.settings import Undeclared
@@ -71,10 +71,17 @@ class StepHistory(Folded, kw_only=True):
     """A person asked for it to run again."""
     effects: dict[str, EffectHistory] = {}
     """Key → what is known of that effect, over all attempts."""
+    branch: Branch | None = None
+    """The last decision whether it is taken; None if it never had a condition."""
+
+    @property
+    def is_left_out(self) -> bool:
+        """Its condition was false: what it left when it was taken does not count."""
+        return self.branch is not None and not self.branch.taken
 
     def commit(self) -> Commit | None:
-        """Return the commit that counts, if there is one."""
-        return self.commits.get(self.current)
+        """Return the commit that counts, if there is one and the step is taken."""
+        return None if self.is_left_out else self.commits.get(self.current)
 
     def doubt(
         self,

@@ -22,6 +22,8 @@ class _Facts:
     """(id of a data object, name whose value is made of it) by its commit."""
     process: frozenset[str] = frozenset()
     """States of the process that its commit changed."""
+    files: frozenset[str] = frozenset()
+    """Files and folders that it made, moved, removed or added to."""
     cells: frozenset[str] = frozenset()
     """Cells that it ran in last, and was committed in."""
     idempotency_key: str = ""
@@ -38,6 +40,7 @@ class RunIndex:
         self._of_name = defaultdict[str, dict[str, None]](dict)
         self._of_data = defaultdict[str, dict[tuple[str, str], None]](dict)
         self._of_process = defaultdict[str, dict[str, None]](dict)
+        self._of_file = defaultdict[str, dict[str, None]](dict)
         self._of_cell = defaultdict[str, dict[str, None]](dict)
         self._of_key = defaultdict[str, dict[str, None]](dict)
         self._of_lowered = defaultdict[str, dict[str, None]](dict)
@@ -62,6 +65,8 @@ class RunIndex:
             self._of_data[data][step, name] = None
         for state in facts.process:
             self._of_process[state][step] = None
+        for file in facts.files:
+            self._of_file[file][step] = None
         for cell in facts.cells:
             self._of_cell[cell][step] = None
         self._of_key[facts.idempotency_key][step] = None
@@ -76,6 +81,8 @@ class RunIndex:
             del self._of_data[data][step, name]
         for state in facts.process:
             del self._of_process[state][step]
+        for file in facts.files:
+            del self._of_file[file][step]
         for cell in facts.cells:
             del self._of_cell[cell][step]
         del self._of_key[facts.idempotency_key][step]
@@ -99,6 +106,14 @@ class RunIndex:
     def changing(self, state: str) -> list[str]:
         """Return the steps whose commit changed a state of the process."""
         return list(self._of_process.get(state, ()))
+
+    def writing(self, file: str) -> list[str]:
+        """Return the steps whose commit made, moved, removed or added to a file."""
+        return list(self._of_file.get(file, ()))
+
+    def written_files(self) -> list[str]:
+        """Return all files and folders that commits made, moved or removed."""
+        return [file for file, steps in self._of_file.items() if steps]
 
     def of_cell(self, cell_id: str) -> list[StepHistory]:
         """Return the steps that ran in a cell last, or were committed in it."""
@@ -136,5 +151,6 @@ def _facts_of(history: StepHistory) -> _Facts:
         names=frozenset({*record.outputs, *record.not_kept, *record.deleted}),
         data=frozenset(made_of),
         process=frozenset(record.process),
+        files=frozenset({*record.made, *record.appended}),
         cells=facts.cells | {record.cell_id},
     )

@@ -14,6 +14,7 @@ from nbresume.model.values import (
     Ambient,
     Ended,
     Evidence,
+    FileState,
     FoldRef,
     How,
     ManifestRef,
@@ -116,6 +117,12 @@ class Committed(Record, frozen=True, kw_only=True):
     """Process state that the step changed: generators, variables, options."""
     process_in: dict[str, str] = {}
     """Process state that the result depends on and that something above made."""
+    files: dict[str, FileState] = {}
+    """Files, folders and sources of local modules that the result depends on."""
+    made: dict[str, FileState] = {}
+    """Files and folders as the step left them that it made, moved or removed."""
+    appended: list[str] = []
+    """Files that it added to: neither read nor made."""
     imports: list[str]
     """Modules to import again on replay: an import acts on the process."""
     libraries: dict[str, str] = {}
@@ -246,6 +253,22 @@ class MadeCurrent(Record, frozen=True, kw_only=True):
     actor: str = ""
 
 
+class Branch(Record, frozen=True, kw_only=True):
+    """It was decided whether a step with a condition is taken."""
+
+    KIND: ClassVar[str] = "nbresume.branch"
+    step: str
+    cell_id: str = ""
+    condition: str = ""
+    """Digest of what the expression means; empty: it has no condition any more."""
+    inputs: dict[str, str] = {}
+    """Name → version that the expression found; ``file NAME`` → version."""
+    cells: list[tuple[str, str]] = []
+    """(cell id, digest of its text) of the plain cells that made what it reads."""
+    taken: bool
+    actor: str = ""
+
+
 class Quarantined(Record, frozen=True, kw_only=True):
     """A record is damaged; what it may have decided counts as undecided."""
 
@@ -272,7 +295,14 @@ class Migration(Record, frozen=True, kw_only=True):
 
 
 OfStep = (
-    Intent | EffectOpened | EffectDone | Committed | Failed | Resolution | MadeCurrent
+    Intent
+    | EffectOpened
+    | EffectDone
+    | Committed
+    | Failed
+    | Resolution
+    | MadeCurrent
+    | Branch
 )
 """The records that say something about one step."""
 

@@ -25,6 +25,7 @@ class State(StrEnum):
     ORPHANED = "ORPHANED"
     ABANDONED = "ABANDONED"
     QUARANTINED = "QUARANTINED"
+    NOT_TAKEN = "NOT_TAKEN"
 
 
 class Claimant(StrEnum):

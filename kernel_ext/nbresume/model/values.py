@@ -116,6 +116,25 @@ class ProcessChange(Value, frozen=True, kw_only=True):
     """It was removed: a variable of the environment."""
 
 
+class FileState(Value, frozen=True, kw_only=True):
+    """A file or a folder as a step found or left it; its name is the key beside it."""
+
+    kind: str = "file"
+    """``file``; ``folder``: its entries; ``tree``: the files of a pattern; ``absent``;
+    ``unknown``: it cannot be compared."""
+    digest: str = ""
+    """Of its content, or of the names of its entries."""
+    size: int = 0
+    stamp: str = ""
+    """Its place on the disk, size and times; empty if they cannot be relied on."""
+    base: str = ""
+    """What the nearest step above had left there."""
+    module: str = ""
+    """The local module whose source it is."""
+    why: str = ""
+    """Why it cannot be compared."""
+
+
 class Sighting(Value, frozen=True, kw_only=True):
     """Outside calls of one kind that a step made, seen before the first went out."""
 

@@ -5,16 +5,19 @@ nothing is printed and nothing exits.
 """
 
 import argparse
+import ast
 import shlex
 from dataclasses import dataclass
 from typing import NoReturn
 
 from nbresume.errors import BadName, UsageError
 from nbresume.model.ids import StepName, parse_step_name
+from nbresume.model.printing import parse
 
 MAGIC = "%%step"
 USAGE = (
-    "%%step NAME [--effects|--pure] [--always] [--retry] [--reads PATH] [--after A,B]"
+    "%%step NAME [--effects|--pure] [--always] [--retry] [--reads PATH] [--after A,B] "
+    "[--when EXPR]"
 )
 
 
@@ -35,6 +38,8 @@ class Header:
     """Files, folders and globs that count as inputs."""
     after: tuple[str, ...] = ()
     """Steps whose commits count as inputs."""
+    when: str = ""
+    """A Python expression: the step is taken where it is true."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -55,6 +60,7 @@ def _parser() -> _Parser:
     parser.add_argument("-h", dest="help", action="store_true")
     parser.add_argument("--reads", action="append", default=[])
     parser.add_argument("--after", action="append", default=[])
+    parser.add_argument("--when", default=None)
     return parser
 
 
@@ -88,6 +94,7 @@ def parse_header(line: str) -> Header:
         retry=options.retry,
         reads=tuple(dict.fromkeys(options.reads)),
         after=_after(options.after),
+        when=_when(name, options.when),
     )
     _refuse_contradictions(header)
     return header
@@ -183,6 +190,27 @@ def _only_name(rest: list[str]) -> StepName:
 def _after(values: list[str]) -> tuple[str, ...]:
     names = [part.strip() for value in values for part in value.split(",")]
     return tuple(dict.fromkeys(parse_step_name(name) for name in names))
+
+
+def _when(step: StepName, text: str | None) -> str:
+    """Return the condition of a step, or refuse what is no expression."""
+    if text is None:
+        return ""
+    tree = parse(text.strip())
+    match tree.body if tree else []:
+        case [ast.Expr(value=value)] if not _sets_or_waits(value):
+            return text.strip()
+    raise UsageError(
+        f"step {step} --when {text}",
+        because="it is no Python expression, or it sets a name or waits",
+        remedy=f'Type for example %%step {step} --when "rows > 1000"',
+        step=step,
+    )
+
+
+def _sets_or_waits(value: ast.expr) -> bool:
+    kinds = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+    return any(isinstance(node, kinds) for node in ast.walk(value))
 
 
 def _refuse_contradictions(header: Header) -> None:

@@ -14,6 +14,10 @@ OPAQUE = "o:"
 """How the version of a value begins that cannot be compared."""
 
 
+ABSENT = "absent"
+"""The version of a file that is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cues:
     """What a step depends on, each with its version."""
@@ -27,6 +31,8 @@ class Cues:
     """Step named by ``--after`` → key of its commit."""
     process: Mapping[str, str] = field(default_factory=dict)
     """Process state (``rng:numpy``) that something above made → version."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """File, folder or source of a local module → version."""
 
 
 def key_of(cues: Cues) -> str:
@@ -34,6 +40,7 @@ def key_of(cues: Cues) -> str:
     return cue_digest(
         canonical(
             ({"process": dict(cues.process)} if cues.process else {})
+            | ({"files": dict(cues.files)} if cues.files else {})
             | {
                 "after": dict(cues.after),
                 "aliases": sorted(_pairs(cues)),
@@ -52,6 +59,7 @@ def differences(committed: Cues, today: Cues) -> list[str]:
         *(["its code changed"] if code else []),
         *_moved(committed.inputs, today.inputs, _input_moved),
         *(f"{a} and {b} no longer share an object (or now do)" for a, b in pairs),
+        *_moved(committed.files, today.files, file_moved),
         *_moved(committed.process, today.process, _process_moved),
         *_moved(committed.after, today.after, _after_moved),
     ]
@@ -86,6 +94,18 @@ def _input_moved(name: str, then: str | None, now: str | None) -> str:
     if now.startswith(OPAQUE):
         return f"cannot compare {name}"
     return f"{name} changed"
+
+
+def file_moved(name: str, then: str | None, now: str | None) -> str:
+    """Return in words how a file is not what it was."""
+    for version in (then, now):
+        if version is not None and version.startswith(OPAQUE):
+            return f"cannot compare {name}: {version.removeprefix(OPAQUE)}"
+    if then is None:
+        return f"{name} is new behind --reads"
+    if now == ABSENT:
+        return f"{name} is gone"
+    return f"{name} is there now" if then == ABSENT else f"{name} changed"
 
 
 def _process_moved(name: str, _then: str | None, _now: str | None) -> str:

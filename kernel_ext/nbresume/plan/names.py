@@ -77,6 +77,14 @@ def may_store(names: Names) -> frozenset[str]:
     return names.stores | names.deletes
 
 
+def absolute_imports(names: Names) -> list[str]:
+    """Return the modules that a cell imports.
+
+    A relative import has no meaning in a cell: it failed, or was caught.
+    """
+    return sorted(module for module in names.imports if not module.startswith("."))
+
+
 def _every_name(tree: ast.Module) -> Names:
     """Return all names of a tree that is too deep for the walk, as read and set."""
     nodes = list(ast.walk(tree))

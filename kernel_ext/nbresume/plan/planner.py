@@ -19,6 +19,8 @@ class Verdict(StrEnum):
     """The committed result is bound and shown; the body does not start."""
     RERUN = "rerun"
     """The body runs, as the next commit."""
+    NOT_TAKEN = "not taken"
+    """Its condition (``--when``) was false, and what that reads is as it was."""
     REFUSED = "refused"
     """Nothing happens until somebody decides."""
 

@@ -4,7 +4,6 @@ The rule: the record is appended after every byte that it names is durable, and 
 append is the commit point. Everything before it can fail; then the step is RAN.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,9 +24,10 @@ from nbresume.errors import CaptureError, RefusedError
 from nbresume.model.codec import canonical
 from nbresume.model.records import Committed, Failed
 from nbresume.model.values import FoldRef
-from nbresume.plan.key import key_of
+from nbresume.plan.names import absolute_imports
 from nbresume.run.intents import Running
 from nbresume.run.journal import Journal
+from nbresume.run.keys import key_after
 from nbresume.run.packing import Beside, Packed, pack
 from nbresume.run.ports import World
 from nbresume.run.position import lost
@@ -307,7 +307,7 @@ class Commits:
             cell_id=intent.cell_id,
             commit_number=(history.commit_number if history else 0) + 1,
             code_version=intent.code_version,
-            key=key_of(dataclasses.replace(brought.cues, process=process_in)),
+            key=key_after(brought.cues, process=process_in, files=running.files.read),
             idempotency_key=intent.idempotency_key,
             inputs=intent.inputs,
             aliases=intent.aliases,
@@ -318,7 +318,10 @@ class Commits:
             not_kept=captured.not_kept,
             process=recorded(changes.process)[0],
             process_in=process_in,
-            imports=(imports := _absolute(brought.standing.names.imports)),
+            files=running.files.read,
+            made=running.files.made,
+            appended=running.files.appended,
+            imports=(imports := absolute_imports(brought.standing.names)),
             libraries=versions_of(
                 [*intent.inputs, *captured.outputs], imports, self._live.namespace
             ),
@@ -372,8 +375,3 @@ def _lose_patched(captured: Captured, changes: Changes) -> None:
 def _stored_states(changes: Changes) -> bytes:
     states = recorded(changes.process)[1]
     return dump_atoms(states) if states else b""
-
-
-def _absolute(modules: frozenset[str]) -> list[str]:
-    # a relative import has no meaning in a cell: it failed, or was caught
-    return sorted(module for module in modules if not module.startswith("."))

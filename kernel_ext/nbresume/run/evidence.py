@@ -15,7 +15,7 @@ from nbresume.model.evidence import held_against, words
 from nbresume.model.records import Committed, Intent
 from nbresume.model.values import Sighting
 from nbresume.run.journal import Journal
-from nbresume.run.outside import outside_call
+from nbresume.run.outside import EVENTS, outside_call
 from nbresume.run.ports import World
 from nbresume.settings import Undeclared
 
@@ -48,7 +48,7 @@ class Evidence:
         """Watch from now on; called when the intent is durable, before the body."""
         self._unwatch()
         self._attempt, self._seen, self._is_durable = intent.attempt, {}, False
-        self._unwatch = self._world.watch.start(self._told)
+        self._unwatch = self._world.watch.start(self._told, EVENTS)
 
     def end(self) -> list[Sighting]:
         """Watch no more; return what was seen, in the order of first calls."""

@@ -4,16 +4,25 @@ The rule: a pure function of the folded state, notebook order and the RunView; w
 known only when the step runs is told as not known, never guessed.
 """
 
+from difflib import unified_diff
+from typing import Protocol
+
 import msgspec
 
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit, StepHistory
 from nbresume.model.printing import parse
+from nbresume.model.records import Committed
 from nbresume.model.states import State
+from nbresume.model.values import FileState
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of
+from nbresume.plan.key import file_moved
 from nbresume.plan.planner import Verdict
+from nbresume.run.file_states import Files, Where, version_of
+from nbresume.run.moved import ambient_of, maker_of, reads_of
 from nbresume.run.position import Order, Positions, Wanted
+from nbresume.run.setters import Setters
 from nbresume.run.view import RunView, StepView
 from nbresume.run.ways import Way
 
@@ -32,7 +41,7 @@ class PlannedStep(_Told, frozen=True, kw_only=True):
     step: str
     cell_id: str
     verdict: str
-    """replay, rerun or refused; run for a step that has never run."""
+    """replay, rerun, not taken or refused; run for a step that has never run."""
     duration_s: float | None
     """How long it took last time."""
     why: str
@@ -57,6 +66,11 @@ class Cue(_Told, frozen=True, kw_only=True):
     is_changed: bool | None
     """None: it is known only when the step runs."""
     text: str
+    then_shown: str = ""
+    """What it was, in short: a preview of the value, the size of the file."""
+    now_shown: str = ""
+    diff: list[str] = []
+    """Of the code, line by line as `difflib` writes it."""
 
 
 class Explained(_Told, frozen=True, kw_only=True):
@@ -77,7 +91,37 @@ def verdict_of(step: StepView) -> str:
     return step.plan.value
 
 
-def explain(step: StepView, view: RunView, state: RunState, order: Order) -> Explained:
+class Sources(Protocol):
+    """What explains better than a digest."""
+
+    def preview(self, commit: Commit, name: str) -> str:
+        """Return what a commit's value looks like; "" if nothing tells it."""
+
+    def code(self, commit: Commit) -> str:
+        """Return the text of the cell that a commit was made of; "" if it is lost."""
+
+
+class NoSources:
+    """Nothing but digests: a run that is not trusted."""
+
+    def preview(self, commit: Commit, name: str) -> str:  # noqa: ARG002 - a protocol
+        """Return nothing."""
+        return ""
+
+    def code(self, commit: Commit) -> str:  # noqa: ARG002 - a protocol
+        """Return nothing."""
+        return ""
+
+
+def explain(
+    step: StepView,
+    view: RunView,
+    state: RunState,
+    order: Order,
+    *,
+    files: Files,
+    sources: Sources,
+) -> Explained:
     """Return why a step would be replayed, run or refused.
 
     Parameters
@@ -88,16 +132,23 @@ def explain(step: StepView, view: RunView, state: RunState, order: Order) -> Exp
         The whole run: what runs above moves inputs below.
     state, order
         The folded state, and the notebook's cells in order.
+    files
+        Compares files.
+    sources
+        Previews of values, and the text of cells that ran.
     """
     history = state.step(step.name)
     commit = history.commit() if history else None
     cues: list[Cue] = []
     if history is not None and commit is not None and step.place >= 0:
-        positions = Positions(state, order)
-        rerun = {s.name for s in view.steps if s.plan is not Verdict.REPLAY}
+        where = Where(state, order, step.place)
+        holding = (Verdict.REPLAY, Verdict.NOT_TAKEN)
+        rerun = {s.name for s in view.steps if s.plan not in holding}
+        inputs = _Inputs(history, where, rerun, sources)
         cues = [
-            _code(commit, order.cells[step.place].source),
-            *_inputs(history, commit, step.place, positions, rerun),
+            _code(commit, order.cells[step.place].source, sources),
+            *(inputs.cue(name, then) for name, then in commit.record.inputs.items()),
+            *_files(commit.record, where, files, rerun),
             *_after(commit, state, rerun),
         ]
     return Explained(
@@ -115,6 +166,8 @@ def _sentence(step: StepView) -> str:
         case Verdict.REPLAY:
             why = reasons or "nothing that it depends on has changed"
             return f"step {step.name} is replayed: {why}"
+        case Verdict.NOT_TAKEN:
+            return f"step {step.name} is not taken: {reasons}, and stays so"
         case Verdict.REFUSED:
             stale = step.state is State.STALE
             held = "it is committed and acts on the outside; " if stale else ""
@@ -123,36 +176,106 @@ def _sentence(step: StepView) -> str:
     return f"step {step.name} runs: {why}"
 
 
-def _code(commit: Commit, source: str) -> Cue:
+def _code(commit: Commit, source: str, sources: Sources) -> Cue:
     # a body with magics is no plain Python: its version is known when it runs
-    tree = parse(body_of(source)) if source else None
+    body = body_of(source)
+    tree = parse(body) if source else None
     now = code_version(tree) if tree is not None else ""
-    return _cue("its code", commit.record.code_version, now)
+    cue = _cue("its code", commit.record.code_version, now)
+    if not cue.is_changed:
+        return cue
+    former = body_of(sources.code(commit)).splitlines()
+    diff = unified_diff(former, body.splitlines(), lineterm="", n=1)
+    return msgspec.structs.replace(cue, diff=list(diff)[2:] if former else [])
 
 
-def _inputs(
-    history: StepHistory,
-    commit: Commit,
-    place: int,
-    positions: Positions,
-    rerun: set[str],
-) -> list[Cue]:
-    intent = history.attempt.intent if history.attempt else None
-    cues = []
-    for name, version in commit.record.inputs.items():
-        demand = positions.demand(name, place)
+class _Inputs:
+    """The inputs of one step, each as it was and as it stands now."""
+
+    def __init__(
+        self, history: StepHistory, where: Where, rerun: set[str], sources: Sources
+    ) -> None:
+        self._history = history
+        self._where = where
+        self._rerun = rerun
+        self._sources = sources
+        self._positions = Positions(where.state, where.order)
+        self._setters = Setters(where.order)
+
+    def cue(self, name: str, version: str) -> Cue:
+        """Return one input as a cue."""
+        demand = self._positions.demand(name, self._where.n)
         made = demand.commit.record.step if demand.commit else ""
-        kept = intent.ambient.get(name) if intent else None
+        kept = ambient_of(self._history, name)
         cue = f"input {name}"
-        if demand.wanted is not Wanted.VALUE:
-            cues.append(_unknown(cue, version, "a plain cell makes it"))
-        elif made in rerun:
-            cues.append(_unknown(cue, version, f"step {made} runs"))
+        if demand.wanted is Wanted.VALUE and made in self._rerun:
+            told = _unknown(cue, version, f"step {made} runs")
+        elif self._setters.is_edited(
+            name, kept.cells if kept else [], after=demand.at, before=self._where.n
+        ):
+            told = _unknown(cue, version, "a plain cell that sets it is edited")
+        elif demand.wanted is not Wanted.VALUE:
+            told = _unknown(cue, version, "a plain cell makes it")
         elif kept is not None and kept.base == demand.version:
-            cues.append(_unknown(cue, version, f"a plain cell changes {made}'s value"))
+            told = _unknown(cue, version, f"a plain cell changes {made}'s value")
         else:
-            cues.append(_cue(cue, version, demand.version, by=made))
-    return cues
+            told = _cue(cue, version, demand.version, by=made)
+        then = self._preview(name, version, made)
+        now = self._preview(name, told.now, made) if told.is_changed else ""
+        return msgspec.structs.replace(told, then_shown=then, now_shown=now)
+
+    def _preview(self, name: str, version: str, made: str) -> str:
+        """Return what a version of a name looks like, from the commit that made it."""
+        history = self._where.state.step(made) if made else None
+        for commit in history.commits.values() if history else ():
+            output = commit.record.outputs.get(name)
+            if output is not None and output.version == version:
+                return self._sources.preview(commit, name)
+        return ""
+
+
+def _files(record: Committed, where: Where, files: Files, rerun: set[str]) -> list[Cue]:
+    today = files.today(record, where, reads_of(where))
+    return [
+        _file(name, now, record, where, files, rerun) for name, now in today.items()
+    ]
+
+
+def _file(
+    name: str,
+    now: str,
+    record: Committed,
+    where: Where,
+    files: Files,
+    rerun: set[str],
+) -> Cue:
+    state = record.files.get(name)
+    then = version_of(state) if state is not None else ""
+    module = state.module if state is not None else ""
+    cue = f"module {module} ({name})" if module else f"file {name}"
+    maker = maker_of(name, where, rerun)
+    if maker:
+        return _unknown(cue, then, f"step {maker} runs")
+    moved = then != now
+    return Cue(
+        cue=cue,
+        then=then,
+        now=now,
+        is_changed=moved,
+        text=file_moved(name, then or None, now) if moved else "as it was",
+        then_shown=shown(state),
+        now_shown=shown(files.present(name, state)) if moved else "",
+    )
+
+
+def shown(state: FileState | None) -> str:
+    """Return a file's state for people: its size and the head of its digest."""
+    if state is None:
+        return ""
+    if state.kind in ("absent", "unknown"):
+        return state.why or "not there"
+    unit = {"file": "bytes", "folder": "entries"}.get(state.kind, "files")
+    return f"{state.size} {unit}, {state.digest[:8]}"
 
 
 def _after(commit: Commit, state: RunState, rerun: set[str]) -> list[Cue]:

@@ -16,10 +16,13 @@ from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, header_of
 from nbresume.plan.notebook import Cell
 from nbresume.plan.planner import Verdict
-from nbresume.run.position import Order, Positions, Wanted
+from nbresume.run.file_states import Files, Where
+from nbresume.run.moved import Moves
+from nbresume.run.position import Order
 from nbresume.run.recovery import Recovery
 
 _WAITS = (State.AMBIGUOUS, State.ABANDONED)
+_STANDS = (Verdict.REPLAY, Verdict.NOT_TAKEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Foreseen:
 
         Its commit is valid, or the author's word is that running it again is safe.
         """
-        if self.plan is Verdict.REPLAY:
+        if self.plan in _STANDS:
             return True
         commit = self.history.commit() if self.history else None
         return self.always and commit is not None and self.plan is Verdict.RERUN
@@ -72,20 +75,25 @@ def resume_point(steps: list[Foreseen]) -> ResumePoint:
     )
 
 
-def foresee(state: RunState, order: Order, recovery: Recovery) -> list[Foreseen]:
+def foresee(
+    state: RunState, order: Order, recovery: Recovery, files: Files
+) -> list[Foreseen]:
     """Return what running all cells would do, step by step in notebook order."""
-    positions = Positions(state, order)
+    moves = Moves(state, order, files)
     found: list[Foreseen] = []
     moving = _Moving(set(), set())
     blocked = ""
     placed = sorted(order.place_of_step.items(), key=lambda pair: pair[1])
     for step, place in placed:
         history = state.step(step)
-        moved = _moved(history, place, positions, moving)
-        one = _below(_foreseen(step, place, history, order, recovery, moved), blocked)
+        where = Where(state, order, place)
+        moved = _moved(history, moves, where, moving)
+        one = _foreseen(step, place, history, order, recovery, moved)
+        one = _undecided(one, moves.undecided(history, where, moving.surely))
+        one = _below(one, blocked)
         if one.always and one.holds and one.state is not State.STALE:
             moving.perhaps.add(step)
-        elif one.plan is not Verdict.REPLAY:
+        elif one.plan not in _STANDS:
             moving.surely.add(step)
         if one.state in _WAITS:
             blocked = blocked or step
@@ -119,39 +127,26 @@ def _below(one: Foreseen, blocked: str) -> Foreseen:
     return replace(one, plan=Verdict.REFUSED, reasons=reasons)
 
 
+def _undecided(one: Foreseen, why: str) -> Foreseen:
+    """Let a step whose condition is open run, as far as that is known."""
+    if not why or one.plan is Verdict.REFUSED:
+        return one
+    return replace(one, plan=Verdict.RERUN, reasons=(why, *one.reasons))
+
+
 def _moved(
-    history: StepHistory | None, place: int, positions: Positions, moving: _Moving
+    history: StepHistory | None, moves: Moves, where: Where, moving: _Moving
 ) -> _Moved:
     commit = history.commit() if history else None
-    if commit is None:
+    if history is None or commit is None:
         return _Moved()
-    stale, perhaps = [], []
-    for name, version in commit.record.inputs.items():
-        demand = positions.demand(name, place)
-        if demand.wanted is not Wanted.VALUE or demand.commit is None:
-            continue
-        made_by = demand.commit.record.step
-        if made_by in moving.surely:
-            stale.append(f"{name} may change: step {made_by} runs")
-        elif demand.version != version and not _ambient_on(
-            history, name, demand.version
-        ):
-            stale.append(f"{name} changed")
-        elif made_by in moving.perhaps:
-            perhaps.append(f"{name} is made anew by step {made_by} (--always)")
-    stale += [
-        f"step {step} (--after) runs"
-        for step in commit.record.after
-        if step in moving.surely
+    stale = moves.reasons(history, commit, where, moving.surely)
+    perhaps = [
+        f"{name} is made anew by step {maker} (--always)"
+        for name in commit.record.inputs
+        if (maker := moves.maker(name, where)) in moving.perhaps
     ]
-    return _Moved(tuple(stale), tuple(perhaps))
-
-
-def _ambient_on(history: StepHistory | None, name: str, version: str) -> bool:
-    """Say whether a plain cell made the input from exactly that version."""
-    attempt = history.attempt if history else None
-    ambient = attempt.intent.ambient.get(name) if attempt else None
-    return ambient is not None and ambient.base == version
+    return _Moved(tuple(stale), () if stale else tuple(perhaps))
 
 
 def _foreseen(
@@ -167,7 +162,7 @@ def _foreseen(
     commit = history.commit() if history else None
     always = _is_always(cell, history, commit)
     reasons: tuple[str, ...] = ()
-    if commit is not None and state not in _WAITS:
+    if commit is not None and state not in (*_WAITS, State.NOT_TAKEN):
         reasons = (*_edited(commit, cell.source), *moved.stale)
     if reasons and state is State.COMMITTED:
         state = State.STALE
@@ -203,6 +198,8 @@ def _plan(
 ) -> Verdict:
     if state in _WAITS:
         return Verdict.REFUSED
+    if state is State.NOT_TAKEN:
+        return Verdict.NOT_TAKEN
     if commit is None or state in (State.RAN, State.RUNNING):
         return Verdict.RERUN
     rerun = history is not None and history.rerun is not None

@@ -15,6 +15,7 @@ from nbresume.model.effects import reference_of
 from nbresume.model.envelope import Envelope
 from nbresume.model.evidence import words
 from nbresume.model.records import (
+    Branch,
     Claim,
     Committed,
     EffectDone,
@@ -146,6 +147,8 @@ def _text(record: RunRecord) -> str:
         case MadeCurrent():
             renamed = f", was {record.renamed_from}" if record.renamed_from else ""
             return f"commit of revision {record.commit} is current{renamed}"
+        case Branch():
+            return "is taken" if record.taken else "is not taken"
         case _:
             return _text_of_chain(record)
 
@@ -173,10 +176,18 @@ def _why(record: RunRecord, former: Claim | None) -> str:
         case Resolution():
             policy = f" (policy {record.policy})" if record.policy else ""
             return f"{record.because}{policy}"
-        case MadeCurrent():
-            return "it was renamed" if record.renamed_from else "its key is as it was"
+        case MadeCurrent() | Branch():
+            return _why_chosen(record)
         case _:
             return _DAMAGED if isinstance(record, Quarantined) else record.because
+
+
+def _why_chosen(record: MadeCurrent | Branch) -> str:
+    if isinstance(record, MadeCurrent):
+        return "it was renamed" if record.renamed_from else "its key is as it was"
+    if not record.condition:
+        return "it has no condition any more"
+    return f"its condition is {'true' if record.taken else 'false'}"
 
 
 def _why_claimed(record: Claim, former: Claim | None) -> str:

@@ -14,9 +14,11 @@ from nbresume.capture.touched import is_users
 from nbresume.errors import NotCommitted, OutOfPosition
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit
-from nbresume.model.records import Committed, Intent
+from nbresume.model.records import Intent
 from nbresume.plan.key import Cues
 from nbresume.plan.names import Names, names_in_strings
+from nbresume.run.file_states import Files
+from nbresume.run.keys import files_today
 from nbresume.run.ports import World
 from nbresume.run.position import (
     NOWHERE,
@@ -39,8 +41,14 @@ class Inputs:
     """Brings names to positions in one kernel."""
 
     def __init__(
-        self, live: Live, restorer: Restorer, world: World, process: ProcessStates
+        self,
+        live: Live,
+        restorer: Restorer,
+        world: World,
+        process: ProcessStates,
+        files: Files,
     ) -> None:
+        self._files = files
         self._live = live
         self._restorer = restorer
         self._world = world
@@ -85,6 +93,7 @@ class Inputs:
             aliases=self._aliases(standing, inputs),
             after=after,
             process=self._process.inputs(standing),
+            files=files_today(self._files, standing, state),
         )
         own = self._own(standing) - inputs
         gone = self._gone(standing)
@@ -327,7 +336,10 @@ def _words(text: str) -> list[str]:
 def _after(standing: Standing, state: RunState) -> dict[str, str]:
     after = {}
     for step in standing.header.after:
-        commit = state.commit(step)
+        commit, history = state.commit(step), state.step(step)
+        if history is not None and history.is_left_out:
+            after[step] = "not taken"
+            continue
         if commit is None:
             raise NotCommitted(
                 f"step {standing.step} was not run",
@@ -358,23 +370,3 @@ def _worn(step: str, name: str, entry: Entry, user: str) -> OutOfPosition:
         remedy=f"Type %steps rerun {entry.step}, or %steps rerun {step} --live",
         step=step,
     )
-
-
-def committed_cues(record: Committed) -> Cues:
-    """Return the cues that a commit was made with."""
-    return Cues(
-        code_version=record.code_version,
-        inputs=record.inputs,
-        aliases={name: tuple(names) for name, names in record.aliases.items()},
-        after=record.after,
-        process=record.process_in,
-    )
-
-
-def newest_commit_with(key: str, standing: Standing) -> int | None:
-    """Return the revision of an older commit that has exactly this key."""
-    history = standing.history
-    if history is None:
-        return None
-    revision = history.keys.get(key)
-    return None if revision in (None, history.current) else revision

@@ -20,6 +20,7 @@ from nbresume.model.displays import Shown
 from nbresume.model.records import Intent
 from nbresume.model.values import Ambient, ManifestRef, Options, Sighting
 from nbresume.plan.header import Header
+from nbresume.run.file_watch import FileRecord
 from nbresume.run.journal import Journal
 from nbresume.run.packing import Packed, ambient_attributes, pack
 from nbresume.run.ports import World
@@ -51,6 +52,8 @@ class Running:
     """Keys of the effects that the body asked for, in order."""
     seen: list[Sighting] = field(default_factory=list)
     """What the body was seen doing outside."""
+    files: FileRecord = field(default_factory=FileRecord)
+    """What the body did with files."""
     outside: list[str] = field(default_factory=list)
     """How the step is known to touch the outside."""
 

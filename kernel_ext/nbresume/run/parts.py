@@ -4,14 +4,18 @@ from dataclasses import dataclass
 
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
+from nbresume.run.branches import Branches
 from nbresume.run.claims import Claims
 from nbresume.run.commits import Commits
 from nbresume.run.drift import Drift
 from nbresume.run.effects import Effects
 from nbresume.run.evidence import Evidence
+from nbresume.run.file_states import Files
+from nbresume.run.file_watch import FileWatch
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
+from nbresume.run.local_code import LocalCode
 from nbresume.run.ports import World
 from nbresume.run.process import ProcessStates
 from nbresume.run.publishing import Publisher
@@ -28,11 +32,15 @@ class Parts:
     restorer: Restorer
     process: ProcessStates
     inputs: Inputs
+    branches: Branches
     intents: Intents
     effects: Effects
     commits: Commits
     drift: Drift
     evidence: Evidence
+    files: Files
+    file_watch: FileWatch
+    code: LocalCode
     publisher: Publisher
     claims: Claims
     recovery: Recovery

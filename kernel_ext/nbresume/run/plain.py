@@ -3,13 +3,15 @@
 from nbresume.capture.entries import CellText
 from nbresume.capture.live import Live
 from nbresume.plan.names import Names, names_in_strings
+from nbresume.run.local_code import LocalCode
 from nbresume.run.process import ProcessStates
 
 
 class PlainCells:
     """Watches plain cells of one kernel."""
 
-    def __init__(self, live: Live, process: ProcessStates) -> None:
+    def __init__(self, live: Live, process: ProcessStates, code: LocalCode) -> None:
+        self._code = code
         self._live = live
         self._process = process
         self._touched: frozenset[str] | None = None
@@ -42,6 +44,7 @@ class PlainCells:
         not run.
         """
         touched, self._touched = self._touched, None
+        self._code.loaded.note()
         if touched is not None:
             self._process.end_plain(cell, source)
             self._live.note_plain(cell, touched=touched)

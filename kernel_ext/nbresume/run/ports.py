@@ -4,14 +4,14 @@ The rule: nothing in ``run`` asks the clock, the system, IPython or a random sou
 except through one of these; tests give fakes.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import FrameType
 from typing import Any, Protocol
 
 from nbresume.model.displays import Shown
-from nbresume.model.values import Writer
+from nbresume.model.values import FileState, Writer
 from nbresume.plan.notebook import Cell
 
 
@@ -121,10 +121,10 @@ class Watch(Protocol):
     def own(self) -> OwnCalls:
         """What the kernel does for itself."""
 
-    def start(self, told: AuditEvent) -> Callable[[], None]:
-        """Have events told before they proceed, one at a time, until the returned call.
+    def start(self, told: AuditEvent, events: frozenset[str]) -> Callable[[], None]:
+        """Have these events told before they proceed, until the returned call.
 
-        Only events of `run.outside`, and only in this process, not in what it forks.
+        One at a time, and only in this process, not in what it forks.
         """
 
 
@@ -133,9 +133,121 @@ class Unwatched:
 
     own = OwnCalls()
 
-    def start(self, told: AuditEvent) -> Callable[[], None]:  # noqa: ARG002 - a port
+    def start(
+        self,
+        told: AuditEvent,  # noqa: ARG002 - a port
+        events: frozenset[str],  # noqa: ARG002 - a port
+    ) -> Callable[[], None]:
         """Tell nothing."""
         return lambda: None
+
+
+class Disk(Protocol):
+    """The files of the user: what a step reads and makes there.
+
+    A name is a path in the notebook's folder, relative to it, or an absolute one.
+    """
+
+    def name(self, path: str, *, within: str = "") -> str:
+        """Return the name of a path; "" if it is nobody's work.
+
+        That is what lies with the interpreter, packages, the temporary folder, the
+        store, caches. `within` is the folder of a relative path, else the present one.
+        """
+
+    def state(self, name: str, then: FileState | None = None) -> FileState:
+        """Return what is there now.
+
+        A file whose size, times and place are those of `then` is not read. Nothing
+        but a regular file is ever opened.
+        """
+
+    def tree(self, pattern: str, then: FileState | None = None) -> FileState:
+        """Return the state of all files that a glob, or a folder's name, stands for."""
+
+    def entries(self, name: str, kind: str) -> list[str]:
+        """Return the entries of a ``folder``, or what a ``glob`` matches, sorted.
+
+        What begins with a dot does not count.
+        """
+
+    def begins_as(self, name: str, then: FileState) -> bool:
+        """Say whether a file begins with all that it was: it was only added to."""
+
+    def stamp(self, name: str) -> str:
+        """Return place, size and times of what is there; "" if there is nothing."""
+
+    def is_file(self, name: str) -> bool:
+        """Say whether there is a regular file."""
+
+    def exists(self, path: str) -> bool:
+        """Say whether there is something under a path as code would write it."""
+
+    def compared(self, name: str, then: FileState, budget_s: float) -> bool | None:
+        """Say whether it is as it was; None while that needs more reading.
+
+        Reads for at most `budget_s` seconds, and goes on the next time.
+        """
+
+    def flush(self, names: Iterable[str]) -> None:
+        """Make files and folders durable.
+
+        Raises
+        ------
+        StoreError
+            The device fails.
+        """
+
+    def source_of(self, module: str) -> str:
+        """Return the name of a local module's source; "" if it is none."""
+
+    def text(self, name: str) -> str:
+        """Return the text of a source file; "" if it cannot be read."""
+
+
+class NoDisk:
+    """A process that looks at no files."""
+
+    def name(self, path: str, *, within: str = "") -> str:  # noqa: ARG002 - a port
+        """Return that no path is anybody's work."""
+        return ""
+
+    def state(self, name: str, then: FileState | None = None) -> FileState:  # noqa: ARG002 - a port
+        """Return what was there."""
+        return then or FileState(kind="absent")
+
+    tree = state
+
+    def entries(self, name: str, kind: str) -> list[str]:  # noqa: ARG002 - a port
+        """Return none."""
+        return []
+
+    def begins_as(self, name: str, then: FileState) -> bool:  # noqa: ARG002 - a port
+        """Say no."""
+        return False
+
+    def stamp(self, name: str) -> str:  # noqa: ARG002 - a port
+        """Return that there is nothing."""
+        return ""
+
+    def is_file(self, name: str) -> bool:  # noqa: ARG002 - a port
+        """Say no."""
+        return False
+
+    exists = is_file
+
+    def compared(self, name: str, then: FileState, budget_s: float) -> bool | None:  # noqa: ARG002 - a port
+        """Say that it is as it was."""
+        return True
+
+    def flush(self, names: Iterable[str]) -> None:
+        """Do nothing."""
+
+    def source_of(self, module: str) -> str:  # noqa: ARG002 - a port
+        """Return that no module is local."""
+        return ""
+
+    text = source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +261,15 @@ class World:
     screen: Screen
     interrupts: Interrupts
     watch: Watch = field(default_factory=Unwatched)
+    disk: Disk = field(default_factory=NoDisk)
+    patience_s: float = float("inf")
+    """So long a file may be read to find out whether it changed."""
+
+
+LOOK_S = 0.02
+"""So long each file is read for a view that somebody only looks at."""
+
+
+def hurried(world: World) -> World:
+    """Return the world of somebody who only looks: no long file is read for it."""
+    return replace(world, patience_s=LOOK_S)

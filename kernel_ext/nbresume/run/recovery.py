@@ -49,6 +49,10 @@ class Passage:
     """Open effects that somebody allowed to be called again."""
 
 
+_MAY_BE_LEFT_OUT = (State.NEW, State.COMMITTED, State.FAILED, State.INTERRUPTED)
+"""A step that is in doubt stays so, whatever its condition says."""
+
+
 class Recovery:
     """Decides over earlier attempts of one run."""
 
@@ -85,6 +89,8 @@ class Recovery:
         attempt = history.attempt
         claimant = self.claimant(attempt) if attempt else Claimant.GONE
         state = self._state_of(history, claimant)
+        if history.is_left_out and state in _MAY_BE_LEFT_OUT:
+            return State.NOT_TAKEN
         if state is State.NEW and history.current >= 0:
             return State.COMMITTED
         return state

@@ -4,10 +4,13 @@ The rule: replaying writes nothing; making an older commit current, or carrying 
 over to a new name, is a decision and leaves a record.
 """
 
+from dataclasses import replace
+
 from nbresume.errors import NbresumeError
 from nbresume.model.histories import Commit
 from nbresume.model.records import MadeCurrent
-from nbresume.run.inputs import newest_commit_with
+from nbresume.plan.key import key_of
+from nbresume.run.keys import files_today, newest_commit_with
 from nbresume.run.naming import former_commit, other_name
 from nbresume.run.parts import Parts
 from nbresume.run.standing import Brought
@@ -58,14 +61,12 @@ class Replays:
     def make_current(self, brought: Brought) -> bool:
         """Make an older commit with exactly this key current and replay it."""
         parts, standing = self._parts, brought.standing
-        revision = newest_commit_with(brought.key, standing)
-        if revision is None or standing.history is None:
-            return False
-        commit = standing.history.commits.get(revision) or parts.journal.commit_at(
-            revision
-        )
+        commit = self._former(brought)
         if commit is None or parts.restorer.damage(commit.record):
             return False
+        if standing.history is None or not parts.files.is_left(commit.record):
+            return False
+        revision = commit.revision
         parts.claims.ensure(standing.order)
         standing.history.commits[revision] = commit
         parts.journal.append(
@@ -83,6 +84,26 @@ class Replays:
         )
         return True
 
+    def _former(self, brought: Brought) -> Commit | None:
+        """Return the newest older commit that has exactly today's key.
+
+        Each was made from files of its own: today's key is that with these files.
+        """
+        history, state = brought.standing.history, self._parts.journal.state
+        if history is None:
+            return None
+        kept = [history.commits[r] for r in sorted(history.commits, reverse=True)]
+        for commit in kept:
+            if commit.revision == history.current:
+                continue
+            files = files_today(
+                self._parts.files, brought.standing, state, commit.record
+            )
+            if commit.record.key == key_of(replace(brought.cues, files=files)):
+                return commit
+        revision = newest_commit_with(brought.key, brought.standing)
+        return self._parts.journal.commit_at(revision) if revision is not None else None
+
     def adopt_renamed(self, brought: Brought) -> bool:
         """Replay the equal work that the same cell did under a former name.
 
@@ -96,7 +117,8 @@ class Replays:
         if former is None:
             return False
         record = former.record
-        if record.key != brought.key:
+        files = files_today(parts.files, standing, parts.journal.state, record)
+        if record.key != key_of(replace(brought.cues, files=files)):
             if record.effects:
                 raise other_name(standing.step, record)
             return False

@@ -11,6 +11,7 @@ from nbresume.capture.atoms import resolve_import
 from nbresume.capture.entries import Entry, Made
 from nbresume.errors import CaptureError, NbresumeError
 from nbresume.model.folded import StoredAmbient
+from nbresume.run.file_states import Files
 from nbresume.run.foresight import foresee, resume_point
 from nbresume.run.parts import Parts
 from nbresume.run.position import Demand, Order, Positions, Wanted
@@ -42,7 +43,9 @@ def resume(parts: Parts, order: Order) -> Resumed:
         Notebook order.
     """
     resumed = Resumed()
-    point = resume_point(foresee(parts.journal.state, order, parts.recovery))
+    point = resume_point(
+        foresee(parts.journal.state, order, parts.recovery, Files(parts.world.disk))
+    )
     last = point.last
     positions = Positions(parts.journal.state, order)
     for _, commit in reversed([*positions.commits_above(last + 1)]):

@@ -30,8 +30,9 @@ from nbresume.plan.notebook import Cell
 from nbresume.plan.planner import spoken
 from nbresume.run import doubt
 from nbresume.run.commits import Changes
-from nbresume.run.inputs import committed_cues
+from nbresume.run.file_states import Where
 from nbresume.run.intents import Running
+from nbresume.run.keys import committed_cues
 from nbresume.run.naming import refuse_twin
 from nbresume.run.parts import Parts
 from nbresume.run.position import Order, Positions
@@ -45,6 +46,8 @@ class Began(StrEnum):
 
     REPLAYED = "replayed"
     """The commit's values are bound; the body does not start."""
+    NOT_TAKEN = "not taken"
+    """Its condition is false; the body does not start."""
     RUNS = "runs"
     """The intent is durable; the body may start."""
 
@@ -107,6 +110,11 @@ class Stepper:
         standing = self._stand(cell)
         refuse_twin(standing, parts.journal.state)
         passage = parts.recovery.passage(standing)
+        if not parts.branches.is_taken(standing):
+            parts.branches.leave_out(self._stand(cell))
+            return Began.NOT_TAKEN
+        if standing.header.when:
+            standing = self._stand(cell)  # as it stands with that decision
         brought = parts.inputs.bring(standing, parts.journal.state)
         reason = self._replay_or_reason(brought)
         if not reason:
@@ -114,6 +122,7 @@ class Stepper:
         parts.recovery.check_above(standing)
         parts.inputs.check_kept(brought)
         parts.inputs.check_worn(brought)
+        parts.code.check_loaded(standing.step, standing.names, brought.inputs)
         parts.inputs.clear_own(brought)
         self._tell_rerun(standing, reason)
         self._open(brought, passage, reason)
@@ -155,7 +164,7 @@ class Stepper:
 
     def _replay_or_reason(self, brought: Brought) -> str:
         """Replay the step if a commit holds for it; else return why it runs."""
-        standing = brought.standing
+        standing, parts = brought.standing, self._parts
         commit = standing.commit
         if commit is None:
             return "" if self._replays.adopt_renamed(brought) else "new"
@@ -166,14 +175,19 @@ class Stepper:
             return f"rerun: {rerun.because}" if rerun else "rerun"
         reasons = differences(committed_cues(commit.record), brought.cues)
         if not reasons:
-            damage = self._replays.replay(commit)
-            if not damage:
+            # no older commit can help here: it would have left other files
+            why = parts.files.left_otherwise(commit.record, self._where(standing))
+            why = why or self._replays.replay(commit)
+            if not why:
                 return ""
-            reasons = [damage]
+            reasons = [why]
         elif self._replays.make_current(brought):
             return ""
         self._refuse_locked(commit, reasons[0])
         return reasons[0]
+
+    def _where(self, standing: Standing) -> Where:
+        return Where(self._parts.journal.state, standing.order, standing.n)
 
     def _tell_rerun(self, standing: Standing, reason: str) -> None:
         commit = standing.commit
@@ -212,6 +226,7 @@ class Stepper:
         self._running = parts.intents.open(brought, passage, reason=reason)
         parts.effects.begin(self._running, passage.repeats)
         parts.evidence.begin(self._running.intent)
+        parts.file_watch.begin(brought)
 
     # -- capture → commit -------------------------------------------------------
 
@@ -240,6 +255,7 @@ class Stepper:
         self._running = None
         sys.audit("nbresume.ended", running.intent.step)
         left_open = parts.effects.end()
+        parts.file_watch.end()
         running.seen = parts.evidence.end()
         running.outside = parts.evidence.outside(
             running.intent, running.seen, list(running.effects)
@@ -279,6 +295,7 @@ class Stepper:
     def _commit(self, ran: Ran) -> Committed:
         parts = self._parts
         try:
+            self._note_files(ran.running)
             record = parts.commits.commit(ran.running, ran.changes, code=ran.code)
         except FencedError:
             raise
@@ -293,6 +310,10 @@ class Stepper:
         self._ran = None
         parts.evidence.tell(record)
         return record
+
+    def _note_files(self, running: Running) -> None:
+        where = self._where(running.brought.standing)
+        running.files = self._parts.file_watch.record(running.brought, where)
 
     def _is_committed(self, ran: Ran) -> bool:
         intent = ran.running.intent

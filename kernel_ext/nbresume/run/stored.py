@@ -8,7 +8,7 @@ import msgspec
 
 from nbresume.capture.outputs import decode as decode_outputs
 from nbresume.capture.outputs import fold_carriage_returns
-from nbresume.errors import NotCommitted, NotTrusted
+from nbresume.errors import NotCommitted, NotTrusted, StoreError
 from nbresume.model.codec import decode
 from nbresume.model.displays import Shown, Stream
 from nbresume.model.histories import Commit
@@ -22,6 +22,8 @@ TEXT_LIMIT = 20_000
 BUNDLE_LIMIT = 300_000
 """Characters of one rich display; larger ones are left out."""
 SHOWN_LIMIT = 1_000_000
+HEAD_CHARS = 60
+"""Of a value that is told in a row."""
 _RICH = ("image/png", "image/jpeg", "image/svg+xml", "text/html", "text/markdown")
 _FIGURE = "matplotlib.figure.Figure"
 
@@ -92,6 +94,45 @@ def stored(journal: Journal, step: str, *, trusted: bool) -> StoredStep:
     if not commit.record.manifest.group:
         return _told(commit, Manifest(names={}, units={}, payloads={}), [], {}, "")
     return _read(journal, commit)
+
+
+class StoredSources:
+    """Previews and texts of cells, from the payloads of commits that are trusted."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._read: dict[int, StoredStep | None] = {}
+
+    def preview(self, commit: Commit, name: str) -> str:
+        """Return the head of what a commit's value looks like; "" if it is not told."""
+        found = self._of(commit)
+        outputs = found.outputs if found is not None else []
+        texts = [o.preview.get("text/plain", "") for o in outputs if o.name == name]
+        return _head(texts[0]) if texts else ""
+
+    def code(self, commit: Commit) -> str:
+        """Return the text of the cell that a commit was made of; "" if it is lost."""
+        found = self._of(commit)
+        return found.code if found is not None else ""
+
+    def _of(self, commit: Commit) -> StoredStep | None:
+        if commit.revision not in self._read:
+            self._read[commit.revision] = self._try(commit)
+        return self._read[commit.revision]
+
+    def _try(self, commit: Commit) -> StoredStep | None:
+        if not commit.record.manifest.group:
+            return None
+        try:
+            return _read(self._journal, commit)
+        except StoreError:
+            return None  # the digests are told all the same; `verify` tells the damage
+
+
+def _head(text: str) -> str:
+    """Return the first line of a preview, cut."""
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= HEAD_CHARS else f"{line[:HEAD_CHARS]}…"
 
 
 def _read(journal: Journal, commit: Commit) -> StoredStep:

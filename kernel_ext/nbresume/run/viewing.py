@@ -15,6 +15,7 @@ from nbresume.model.states import Outcome, State
 from nbresume.plan.planner import Verdict
 from nbresume.run.definition import differences, same_ids
 from nbresume.run.doubt import word_would_settle
+from nbresume.run.file_states import Files
 from nbresume.run.foresight import Foreseen, foresee, resume_point
 from nbresume.run.metrics import Counts, metrics_of
 from nbresume.run.ports import World
@@ -53,7 +54,8 @@ def view_run(
     trusted
         False: the records were not vouched for; nothing of the run may be loaded.
     """
-    foreseen = foresee(state, order, recovery)
+    files = Files(world.disk, budget_s=world.patience_s)
+    foreseen = foresee(state, order, recovery, files)
     resume = resume_point(foreseen).at
     steps = _views(foreseen, state, order, recovery)
     in_doubt = sum(step.state is State.AMBIGUOUS for step in steps)
@@ -70,6 +72,7 @@ def view_run(
             *differences(state, order, world),
             *_releases(holder, world),
             *same_ids(order),
+            *_unsure(files),
         ],
         headline=_headline(steps, resume),
         resume_from=resume.step if resume else "",
@@ -110,6 +113,13 @@ def _releases(claim: ClaimView | None, world: World) -> list[str]:
     return [told + "install the same release in both environments, then restart both"]
 
 
+def _unsure(files: Files) -> list[str]:
+    """Tell which files would take long to compare: a plan does it, a look does not."""
+    names = ", ".join(dict.fromkeys(files.unsure))
+    told = "touched since, and not compared yet (%steps plan does it)"
+    return [f"{names}: {told}"] if names else []
+
+
 def _views(
     steps: list[Foreseen], state: RunState, order: Order, recovery: Recovery
 ) -> list[StepView]:
@@ -118,7 +128,10 @@ def _views(
     return [_step_view(one, recovery, order) for one in [*steps, *orphans]]
 
 
-def _why(state: State, history: StepHistory | None, recovery: Recovery) -> list[str]:
+def _why(one: Foreseen, recovery: Recovery) -> list[str]:
+    history, state = one.history, one.state
+    if one.plan is Verdict.NOT_TAKEN:
+        return ["its condition is false"]
     attempt = history.attempt if history else None
     if history is None or attempt is None:
         return []
@@ -186,7 +199,7 @@ def _step_view(one: Foreseen, recovery: Recovery, order: Order) -> StepView:
         state=state,
         locked=state in LOCKED,
         plan=one.plan,
-        reasons=[*_why(state, history, recovery), *one.reasons],
+        reasons=[*_why(one, recovery), *one.reasons],
         remedy=remedy(one.step, ways),
         ways=ways,
         evidence=told,
@@ -237,8 +250,10 @@ def _headline(steps: list[StepView], resume: Foreseen | None) -> str:
     placed = [s for s in steps if s.place >= 0]
     if not placed:
         return "no steps yet: begin a cell with %%step NAME"
+    left_out = sum(step.plan is Verdict.NOT_TAKEN for step in placed)
     locked = sum(step.plan is Verdict.REPLAY for step in placed)
-    text = f"{locked} of {len(placed)} steps locked"
+    text = f"{locked} of {len(placed) - left_out} steps locked"
+    text += f", {left_out} not taken" if left_out else ""
     if resume is None:
         return f"{text}; all are committed"
     if resume.plan is Verdict.REFUSED:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from nbresume.compose import place_of, settings_from_environment
+from nbresume.compose.disk import DiskFiles
 from nbresume.compose.inspection import Inspection, inspect_run
 from nbresume.compose.stores import OpenStore, open_store, run_id_of
 from nbresume.compose.system import (
@@ -22,7 +23,7 @@ from nbresume.errors import KeyMissing, NotCommitted, RefusedError
 from nbresume.model.displays import Shown
 from nbresume.run.history import Event, events
 from nbresume.run.moves import closing_records
-from nbresume.run.ports import World
+from nbresume.run.ports import Disk, NoDisk, World
 from nbresume.run.runs import choose_run
 from nbresume.run.view import RunView
 
@@ -64,9 +65,9 @@ class Asked:
     notices: list[str]
     """What was told while it was opened: which run it is, what is damaged."""
 
-    def view(self) -> RunView:
+    def view(self, *, quick: bool = False) -> RunView:
         """Return the run as people see it, for a face that shows no notices."""
-        view = self.run.view()
+        view = self.run.view(quick=quick)
         # damage has a field of its own
         told = [line for line in self.notices if not view.damaged]
         return msgspec.structs.replace(view, differs=[*told, *view.differs])
@@ -88,7 +89,15 @@ def world_of(notebook: Path | None, say: Say, *, actor: str = "") -> World:
         notebook=SavedNotebook(path, Path(path).name),
         screen=Reader(say),
         interrupts=NoInterrupts(),
+        disk=_disk_of(notebook),
     )
+
+
+def _disk_of(notebook: Path | None) -> Disk:
+    if notebook is None:
+        return NoDisk()
+    place = place_of(notebook.absolute().parent, settings_from_environment())
+    return DiskFiles(notebook.absolute(), store=place.store)
 
 
 def ask(notebook: Path, say: Say, *, actor: str = "") -> Asked:

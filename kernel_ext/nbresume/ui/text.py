@@ -11,7 +11,7 @@ from nbresume.model.effects import spoken_keys
 from nbresume.model.records import Resolution
 from nbresume.model.states import State
 from nbresume.plan.planner import Verdict, spoken
-from nbresume.run.explaining import Explained, Plan, PlannedStep, verdict_of
+from nbresume.run.explaining import Cue, Explained, Plan, PlannedStep, verdict_of
 from nbresume.run.history import Event
 from nbresume.run.migrate import Moved
 from nbresume.run.stored import StoredStep
@@ -30,6 +30,7 @@ WORDS = {
     State.ORPHANED: "cell is gone",
     State.ABANDONED: "abandoned",
     State.QUARANTINED: "damaged",
+    State.NOT_TAKEN: "not taken",
 }
 MARKS = {
     State.COMMITTED: "✓",
@@ -42,6 +43,7 @@ MARKS = {
     State.ABANDONED: "-",
     State.ORPHANED: "-",
     State.QUARANTINED: "!",
+    State.NOT_TAKEN: "○",
     State.NEW: "·",
 }
 _KIB = 1024.0
@@ -177,10 +179,20 @@ def explained(told: Explained) -> str:
     lines = [told.sentence]
     if told.cues:
         rows = [("", "depends on", "")]
-        rows += [(_CHANGED[cue.is_changed], cue.cue, cue.text) for cue in told.cues]
+        rows += [
+            (_CHANGED[cue.is_changed], cue.cue, _was_and_is(cue)) for cue in told.cues
+        ]
         lines.append(_columns(rows))
+        lines += [f"   {line}" for cue in told.cues for line in cue.diff]
     lines += [f"type {way.command}: {way.text}" for way in told.ways]
     return "\n".join(lines)
+
+
+def _was_and_is(cue: Cue) -> str:
+    if not cue.is_changed or cue.diff:
+        return cue.text
+    then, now = cue.then_shown or cue.then[:16], cue.now_shown or cue.now[:16]
+    return f"{cue.text}: {then or 'nothing'} → {now or 'nothing'}"
 
 
 _CHANGED = {True: "~", False: "✓", None: "?"}

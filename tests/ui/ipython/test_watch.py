@@ -10,6 +10,7 @@ import pytest
 
 from nbresume.compose import watch
 from nbresume.compose.watch import AuditWatch
+from nbresume.run.outside import EVENTS
 from nbresume.run.ports import OwnCalls
 from nbresume.ui.ipython import magics
 
@@ -115,7 +116,7 @@ def test_a_forked_child_is_none_of_the_steps_business(shell):
 def told():
     """Return a list of the events that are told, and what stops it."""
     events = []
-    stop = AuditWatch(OwnCalls()).start(lambda event, *_: events.append(event))
+    stop = AuditWatch(OwnCalls()).start(lambda event, *_: events.append(event), EVENTS)
     yield events
     stop()
 
@@ -136,7 +137,7 @@ def test_what_a_watcher_causes_is_not_told():
         events.append(event)
         sys.audit("os.system", b"again")
 
-    stop = AuditWatch(OwnCalls()).start(told)
+    stop = AuditWatch(OwnCalls()).start(told, EVENTS)
     sys.audit("os.system", b"true")
     stop()
 
@@ -152,7 +153,7 @@ def test_watching_ends_when_the_event_that_is_being_told_has_been():
         go.wait(10)
         seen.append(event)
 
-    stop = AuditWatch(OwnCalls()).start(told)
+    stop = AuditWatch(OwnCalls()).start(told, EVENTS)
     caller = threading.Thread(target=sys.audit, args=("os.system", b"true"))
     caller.start()
     assert begun.wait(10)

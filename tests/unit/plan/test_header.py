@@ -26,6 +26,9 @@ HEADERS = {
         "load", reads=("x.csv", "my data/*.csv")
     ),
     "2.load_all-x": Header("2.load_all-x"),
+    "load --when ' n > 1 and \"x\" in names'": Header(
+        "load", when='n > 1 and "x" in names'
+    ),
 }
 
 
@@ -43,6 +46,10 @@ REFUSED = {
     "load!": (BadName, "'load!'", "%%step load_data"),
     "load --after a!": (BadName, "'a!'", "%%step load_data"),
     "load --after a,": (BadName, "''", "%%step load_data"),
+    "load --when 'n >'": (UsageError, "no Python expression", '--when "rows > 1000"'),
+    "load --when ''": (UsageError, "no Python expression", '--when "rows > 1000"'),
+    "load --when 'x = 1'": (UsageError, "no Python expression", "--when"),
+    "load --when '(x := 1)'": (UsageError, "sets a name", "--when"),
     "load --after": (UsageError, "expected one argument", "%%step NAME"),
     "load --reads ''": (UsageError, "empty path", "--reads data/orders.csv"),
     "load --efects": (UsageError, "no option --efects", "%%step NAME"),

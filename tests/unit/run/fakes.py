@@ -12,6 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import FrameType
+
+from unit.run.fake_disk import FakeDisk, Tools
 
 from nbresume.capture.outputs import append_stream
 from nbresume.compose import graph, inspection, stores
@@ -25,7 +28,7 @@ from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell, text_digest
-from nbresume.run.ports import AuditEvent, OwnCalls, World
+from nbresume.run.ports import AuditEvent, OwnCalls, World, hurried
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.runs import choose_run
 from nbresume.run.stepper import Began, StepCell
@@ -218,21 +221,23 @@ class FakeWatch:
 
     def __init__(self) -> None:
         self.own = OwnCalls(ports=frozenset({5555}), modules=frozenset({"history"}))
-        self._told: AuditEvent | None = None
+        self._watchers: dict[int, tuple[AuditEvent, frozenset[str]]] = {}
 
-    def start(self, told: AuditEvent) -> Callable[[], None]:
-        """Tell events to this function until the returned one is called."""
-        self._told = told
-
-        def stop() -> None:
-            self._told = None
-
-        return stop
+    def start(self, told: AuditEvent, events: frozenset[str]) -> Callable[[], None]:
+        """Tell these events to this function until the returned one is called."""
+        number = max(self._watchers, default=0) + 1
+        self._watchers[number] = told, events
+        return lambda: self._watchers.pop(number, None)
 
     def fire(self, event: str, *args: object) -> None:
         """Let an audit event happen, as if the caller had caused it."""
-        if self._told is not None:
-            self._told(event, args, sys._getframe(1))
+        self.fire_from(sys._getframe(1), event, *args)
+
+    def fire_from(self, frame: FrameType, event: str, *args: object) -> None:
+        """Let an audit event happen, caused by code in this frame."""
+        for told, events in list(self._watchers.values()):
+            if event in events:
+                told(event, args, frame)
 
 
 @dataclass
@@ -251,7 +256,7 @@ class Outcome:
         return "\n".join([*self.said, *([str(self.error)] if self.error else [])])
 
 
-GOOD = ("plain", "replayed", "ran")
+GOOD = ("plain", "replayed", "not taken", "ran")
 
 
 class Lab:
@@ -263,6 +268,7 @@ class Lab:
         self.clock = FakeClock()
         self.ids = FakeIds()
         self.notebook = FakeNotebook(cells)
+        self.disk = FakeDisk(self.clock)
         self.processes: dict[str, bool | None] = {}
         self.ledger: list[str] = []
         """Steps whose body was started, in order."""
@@ -323,6 +329,7 @@ class Lab:
             screen=FakeScreen(),
             interrupts=FakeInterrupts(),
             watch=FakeWatch(),
+            disk=self.disk,
         )
 
     def kernel(self, *, run_id: str = "", **settings) -> "Kernel":
@@ -356,6 +363,8 @@ class Kernel:
         }
         self.world = lab.world()
         self.namespace["__builtins__"]["fire"] = self.world.watch.fire
+        tools = Tools(lab.disk, self.world.watch.fire_from)
+        self.namespace["__builtins__"]["disk"] = tools
         self.screen: FakeScreen = self.world.screen
         store = lab.store()
         self.run_id = choose_run(store.runs(), self.world, named=run_id)
@@ -453,8 +462,8 @@ class Kernel:
             return Outcome("fenced", error)
         except NbresumeError as error:
             return Outcome("refused", error)
-        if began is Began.REPLAYED:
-            return Outcome("replayed")
+        if began is not Began.RUNS:
+            return Outcome(began.value)
         self.lab.ledger.append(header.name)
         return self._finish(self._exec(body))
 
@@ -504,6 +513,14 @@ class Kernel:
             alive=self.parts.claims.is_alive(),
             counts=self.journal.counts,
         )
+
+    def glance(self) -> RunView:
+        """Return the run as those see it who only look."""
+        world, self.world = self.world, hurried(self.world)
+        try:
+            return self.view()
+        finally:
+            self.world = world
 
     def step(self, name: str) -> StepView:
         """Return one step as people see it."""

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from nbresume.model.records import (
+    Branch,
     Claim,
     Committed,
     EffectDone,
@@ -145,6 +146,15 @@ EFFECT_DONE = EffectDone(
     duration_s=0.5,
 )
 
+BRANCH = Branch(
+    step="a",
+    cell_id="a",
+    condition="digest",
+    inputs={"x": "v:1", "file flag": "absent"},
+    cells=[("p", "t")],
+    taken=False,
+    actor="someone",
+)
 RECORDS = [
     CLAIM,
     INTENT,
@@ -156,6 +166,7 @@ RECORDS = [
     MADE_CURRENT,
     QUARANTINED,
     MIGRATION,
+    BRANCH,
 ]
 
 

@@ -3,6 +3,8 @@
 from unit.run.fakes import Lab
 
 from nbresume.run.explaining import Explained, explain
+from nbresume.run.stored import StoredSources
+from nbresume.ui import text
 
 CELLS = {
     "a": "%%step a\nx = 1",
@@ -16,7 +18,14 @@ def explained(k, step) -> Explained:
     """Return why a step would run, as a face asks."""
     view = k.view()
     found = next(one for one in view.steps if one.name == step)
-    return explain(found, view, k.journal.state, k.session.order())
+    return explain(
+        found,
+        view,
+        k.journal.state,
+        k.session.order(),
+        files=k.parts.files,
+        sources=StoredSources(k.journal),
+    )
 
 
 def cues(told) -> dict[str, bool | None]:
@@ -102,3 +111,61 @@ def test_a_step_that_never_ran_runs():
     told = explained(Lab(**CELLS).kernel(), "a")
 
     assert (told.verdict, told.sentence) == ("run", "step a runs: new")
+
+
+def test_an_edit_is_shown_line_by_line():
+    """The text that ran, beside the text that would run."""
+    lab, k = lab_and_kernel()
+    lab.edit(b="%%step b\ny = x + k + 1")
+    told = explained(k, "b")
+
+    assert next(cue for cue in told.cues if cue.cue == "its code").diff == [
+        "@@ -1 +1 @@",
+        "-y = x + k",
+        "+y = x + k + 1",
+    ]
+
+
+def test_a_value_is_shown_as_it_was_and_as_it_is():
+    """From the previews of its commits; the table has both."""
+    lab, k = lab_and_kernel()
+    lab.edit(a="%%step a\nx = 5")
+    k.go("a")
+    told = explained(k, "b")
+    x = next(cue for cue in told.cues if cue.cue == "input x")
+
+    assert (x.then_shown, x.now_shown) == ("1", "5")
+    assert "changed, made by step a: 1 → 5" in text.explained(told)
+
+
+def test_files_and_modules_are_rows():
+    """With what they were and are."""
+    lab = Lab(a="%%step a\nimport helpers\nx = disk.read('in')")
+    for name in ("in", "helpers.py"):
+        lab.disk.put(name, "1")
+    lab.disk.sources["helpers"] = "helpers.py"
+    lab.tools["__import__"] = lambda *_: None
+    k = lab.kernel()
+    assert k.go() == ["a"]
+    assert cues(explained(k, "a")) == {
+        "its code": False,
+        "file in": False,
+        "module helpers (helpers.py)": False,
+    }
+    lab.disk.put("in", "22")
+    told = next(c for c in explained(k, "a").cues if c.cue == "file in")
+
+    assert told.is_changed
+    assert told.text == "in changed"
+    assert told.then_shown.startswith("1 bytes, ")
+    assert told.now_shown.startswith("2 bytes, ")
+
+
+def test_a_file_that_a_step_above_makes_waits_for_it():
+    """Whether it changes is known when that step has run."""
+    lab = Lab(a="%%step a\ndisk.write('f', '1')", b="%%step b\nx = disk.read('f')")
+    k = lab.kernel()
+    k.go()
+    lab.edit(a="%%step a\ndisk.write('f', '2')")
+
+    assert cues(explained(k, "b"))["file f"] is None

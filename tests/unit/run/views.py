@@ -57,6 +57,15 @@ def committed() -> RunView:
     return k.view()
 
 
+def not_taken() -> RunView:
+    """Return the view when the condition of a step is false."""
+    lab = _lab(_nothing)
+    lab.edit(fit="%%step fit --when 'x > 1'\ny = x", last="%%step last\nz = x")
+    k = lab.kernel()
+    k.go()
+    return k.view()
+
+
 def running() -> RunView:
     """Return the view when another kernel runs the second step."""
     seen = []
@@ -189,6 +198,7 @@ GOLDEN = {
         stale,
         always,
         orphaned,
+        not_taken,
         damaged,
         foreign,
     )

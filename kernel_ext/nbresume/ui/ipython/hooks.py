@@ -93,6 +93,7 @@ class Hooks:
         self._idle.every(self._load_slice)
         self._idle.every(self._audit_slice)
         self._idle.every(self._trial_slice)
+        self._idle.every(self._file_slice)
         self._cell: _Cell | None = None
         self._is_step = False
         self._depth = 0
@@ -195,7 +196,8 @@ class Hooks:
         if began is Began.RUNS:
             self._pages.tell(header.name, cell.told, Phase.RUNNING)
             return body
-        self._pages.tell(header.name, cell.told, Phase.RESTORED)
+        phase = Phase.RESTORED if began is Began.REPLAYED else Phase.NOT_TAKEN
+        self._pages.tell(header.name, cell.told, phase)
         self._forget_results()
         return ast.Module(body=[], type_ignores=[])
 
@@ -216,6 +218,7 @@ class Hooks:
         self._names.update(self._session.parts.live)
         self._session.audit.start(cell.text, step=step)
         self._session.trials.start(step=step)
+        self._session.file_slices.start()
         self._idle.start()
 
     def _end_idle(self) -> None:
@@ -234,6 +237,9 @@ class Hooks:
 
     def _trial_slice(self, budget_s: float) -> bool:
         return self._session.trials.slice(budget_s)
+
+    def _file_slice(self, budget_s: float) -> bool:
+        return self._session.file_slices.slice(budget_s)
 
     def _load_slice(self, _budget_s: float) -> bool:
         live = self._session.parts.live

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nbresume.compose import place_of, settings_from_environment
+from nbresume.compose.disk import DiskFiles
 from nbresume.compose.effects import ACTIVE
 from nbresume.compose.graph import Session, open_session
 from nbresume.compose.system import (
@@ -90,6 +91,7 @@ def unload_ipython_extension(shell: Any) -> None:
     extension.pages.close(shell)
     extension.hooks.close()
     extension.session.parts.evidence.end()
+    extension.session.parts.file_watch.end()
     shell.input_transformer_manager.cleanup_transforms.remove(strip_header)
     shell.ast_transformers.remove(extension.hooks)
     shell.events.unregister("pre_run_cell", extension.hooks.pre_run_cell)
@@ -110,6 +112,7 @@ def _open(shell: Any, settings: Settings) -> Session:
             "import os; os.environ['NBRESUME_RUN'] = 'my-run'",
         )
     folder = Path(path).parent if path else Path.cwd()
+    place = place_of(folder, settings)
     world = World(
         clock=SystemClock(),
         ids=RandomIds(),
@@ -118,8 +121,9 @@ def _open(shell: Any, settings: Settings) -> Session:
         screen=ShellScreen(shell),
         interrupts=SignalInterrupts(),
         watch=AuditWatch(_own_calls(shell)),
+        disk=DiskFiles(folder / (Path(path).name or "-"), store=place.store),
     )
-    return open_session(shell.user_ns, world, place_of(folder, settings), settings)
+    return open_session(shell.user_ns, world, place, settings)
 
 
 def _own_calls(shell: Any) -> OwnCalls:
@@ -172,7 +176,7 @@ def greet(shell: Any) -> None:
     """Say what is there: with buttons where somebody can press them."""
     extension: Extension = getattr(shell, _ATTRIBUTE)
     face = Face(extension.session, extension.pages)
-    view = face.view()
+    view = face.glance()
     if view.claim is None and not view.damaged:
         return
     if hasattr(shell, "kernel") and face.session.settings.attended:

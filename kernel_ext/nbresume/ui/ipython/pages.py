@@ -27,6 +27,8 @@ class Phase(StrEnum):
     """This kernel ran it and holds what it left."""
     RESTORED = "restored"
     """It was replayed: its values come from the store."""
+    NOT_TAKEN = "not taken"
+    """Its condition is false: its body did not start."""
     FAILED = "failed"
     REFUSED = "refused"
     INTERRUPTED = "interrupted"

@@ -16,9 +16,10 @@ from nbresume.errors import UsageError
 from nbresume.model.values import EVIDENCE_KINDS, How
 from nbresume.run.explaining import explain
 from nbresume.run.history import Event, events
+from nbresume.run.ports import hurried
 from nbresume.run.recovery import unknown_step
 from nbresume.run.resume import Resumed, resume
-from nbresume.run.stored import stored
+from nbresume.run.stored import StoredSources, stored
 from nbresume.run.verify import prove, verify
 from nbresume.run.view import RunView
 from nbresume.run.viewing import view_run
@@ -39,19 +40,23 @@ class Face:
         self.session = session
         self.pages = pages
 
-    def view(self) -> RunView:
-        """Return the run as it stands now."""
-        session = self.session
+    def view(self, *, quick: bool = False) -> RunView:
+        """Return the run as it stands now; quick: reads no long file for it."""
+        session, world = self.session, self.session.parts.world
         session.journal.refresh()
         return view_run(
             session.journal.state,
             session.order(),
             session.parts.recovery,
-            session.parts.world,
+            hurried(world) if quick else world,
             run_id=session.journal.run_id,
             alive=session.parts.claims.is_alive(),
             counts=session.journal.counts,
         )
+
+    def glance(self) -> RunView:
+        """Return the run for those who only look."""
+        return self.view(quick=True)
 
     def resume(self) -> Resumed:
         """Bind the state after the last committed step."""
@@ -74,7 +79,7 @@ _face = click.make_pass_decorator(Face)
 def steps(context: click.Context, *, as_json: bool) -> None:
     """Show the steps of this run."""
     if context.invoked_subcommand is None:
-        view = context.find_object(Face).view()  # type: ignore[union-attr]
+        view = context.find_object(Face).glance()  # type: ignore[union-attr]
         click.echo(view.to_json().decode() if as_json else text.table(view))
 
 
@@ -217,7 +222,14 @@ def _explain(face: Face, name: str) -> None:
     found = next((step for step in view.steps if step.name == name), None)
     if found is None:
         raise unknown_step(name, "was not explained")
-    told = explain(found, view, session.journal.state, session.order())
+    told = explain(
+        found,
+        view,
+        session.journal.state,
+        session.order(),
+        files=session.parts.files,
+        sources=StoredSources(session.journal),
+    )
     click.echo(text.explained(told))
 
 
@@ -283,7 +295,7 @@ def panel_of(face: Face) -> Panel:
         return _settle(session, step, way.how, given)
 
     return Panel(
-        face.view,
+        face.glance,
         {
             "Restore only": restore,
             "Plan": lambda: text.plan(face.view()),

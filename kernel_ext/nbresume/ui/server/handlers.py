@@ -170,7 +170,7 @@ class DecisionHandler(_Handler):
 
 def run_view(asked: Asked, _step: str) -> str:
     """Return the RunView, as ``nbresume status --json`` prints it."""
-    return asked.view().to_json().decode()
+    return asked.view(quick=True).to_json().decode()
 
 
 def audit_trail(asked: Asked, step: str) -> str:

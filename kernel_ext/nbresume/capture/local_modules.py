@@ -1,0 +1,97 @@
+"""Modules of the user's own folders: which are loaded, and of which text.
+
+The rule: what is imported once stays as it was, whatever its file says later. So each
+load is noted when it is first seen, by the spec that it made; a reload makes another.
+"""
+
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+_SPEAKING: Final = (types.ModuleType, types.FunctionType, type)
+"""Values that say themselves which module they come from."""
+
+
+class LoadedModules:
+    """The local modules of this process."""
+
+    def __init__(
+        self, name_of: Callable[[str], str], digest_of: Callable[[str], str]
+    ) -> None:
+        self._name_of = name_of
+        """Path → name of a file that is the user's work; else ""."""
+        self._digest_of = digest_of
+        self._seen = 0
+        self._sources: dict[str, str] = {}
+        """Local module → name of its source."""
+        self._loads: dict[str, tuple[Any, str]] = {}
+        """Local module → (spec of its load, digest of the text that it had then)."""
+        self._others: set[str] = set()
+
+    def note(self) -> None:
+        """Note the loads that are new; called when a cell has ended, and before one."""
+        if len(sys.modules) != self._seen:
+            self._seen = len(sys.modules)
+            new = sys.modules.keys() - self._others - self._sources.keys()
+            for name in new:
+                self._sort(name)
+        for name, source in self._sources.items():
+            spec = getattr(sys.modules.get(name), "__spec__", None)
+            if spec is not None and self._loads.get(name, (None,))[0] is not spec:
+                self._loads[name] = spec, self._digest_of(source)
+
+    def _sort(self, name: str) -> None:
+        module = sys.modules.get(name)
+        file = getattr(module, "__file__", None)
+        own = isinstance(file, str) and file.endswith(".py") and name != "__main__"
+        source = self._name_of(file) if own and isinstance(file, str) else ""
+        if source:
+            self._sources[name] = source
+        else:
+            self._others.add(name)
+
+    def source_of(self, module: str) -> str | None:
+        """Return the source of a loaded module; "" if not local, None if not loaded."""
+        if module in self._sources:
+            return self._sources[module]
+        return "" if module in self._others else None
+
+    def digest(self, module: str) -> str:
+        """Return the digest of the text that a loaded module was made of."""
+        return self._loads.get(module, (None, ""))[1]
+
+    def behind(
+        self,
+        names: Iterable[str],
+        namespace: Mapping[str, Any],
+        reach: Callable[[str], Iterable[Any]],
+    ) -> set[str]:
+        """Return the local modules that values come from: theirs, or of their class."""
+        if not self._sources:
+            return set()
+        found: set[str] = set()
+        for name in names:
+            if name in namespace:
+                found |= _homes([namespace[name], *reach(name)])
+        return found & self._sources.keys()
+
+
+def _homes(values: list[Any]) -> set[str]:
+    """Return the modules that values, or their classes, come from."""
+    # there may be a million values, and rarely more than a few classes
+    kinds = set(map(type, values))
+    homes = {_name(kind.__module__) for kind in kinds}
+    if any(issubclass(kind, _SPEAKING) for kind in kinds):
+        homes |= {_home(value) for value in values if isinstance(value, _SPEAKING)}
+    return homes
+
+
+def _home(value: Any) -> str:
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    return _name(getattr(value, "__module__", ""))
+
+
+def _name(home: Any) -> str:
+    return home if isinstance(home, str) else ""
