@@ -18,6 +18,7 @@ from nbresume.model.values import (
     How,
     ManifestRef,
     Options,
+    Origin,
     Output,
     ProcessChange,
     Reported,
@@ -55,6 +56,17 @@ class Claim(Record, frozen=True, kw_only=True):
     actor: str
     took_over: bool = False
     """A person chose to take over although the former writer may be alive."""
+
+
+class Forked(Claim, frozen=True, kw_only=True):
+    """The first claim of a run that shares commits of another one."""
+
+    KIND: ClassVar[str] = "nbresume.forked"
+    origin: Origin
+
+    def as_claim(self) -> Claim:
+        """Return the claim alone."""
+        return Claim(**{name: getattr(self, name) for name in Claim.__struct_fields__})
 
 
 class Intent(Record, frozen=True, kw_only=True):
@@ -271,10 +283,14 @@ class Migration(Record, frozen=True, kw_only=True):
     because: str
 
 
+CLAIMS = (Claim.KIND, Forked.KIND)
+"""The kinds of records that make a kernel the writer of a run."""
+
+
 OfStep = (
     Intent | EffectOpened | EffectDone | Committed | Failed | Resolution | MadeCurrent
 )
 """The records that say something about one step."""
 
 
-RunRecord = Claim | OfStep | Quarantined | Migration
+RunRecord = Claim | Forked | OfStep | Quarantined | Migration

@@ -20,6 +20,7 @@ from nbresume.model.records import (
     EffectDone,
     EffectOpened,
     Failed,
+    Forked,
     Intent,
     MadeCurrent,
     Migration,
@@ -130,6 +131,8 @@ def _unknown(envelope: Envelope) -> str:
 
 def _text(record: RunRecord) -> str:
     match record:
+        case Forked():
+            return f"{_process(record)} began the run as a fork"
         case Claim():
             how = "took the run over" if record.took_over else "claimed the run"
             return f"{_process(record)} {how}"
@@ -161,6 +164,11 @@ def _text_of_chain(record: Quarantined | Migration) -> str:
 
 def _why(record: RunRecord, former: Claim | None) -> str:
     match record:
+        case Forked():
+            origin = record.origin
+            return (
+                f"run {origin.run} up to step {origin.at}, revision {origin.revision}"
+            )
         case Claim():
             return _why_claimed(record, former)
         case Intent():

@@ -16,6 +16,7 @@ from nbresume.model.manifest import Binding, Manifest
 from nbresume.model.previews import Preview, bundle_of
 from nbresume.model.records import Committed
 from nbresume.run.journal import Journal
+from nbresume.run.manifests import read_manifest
 
 TEXT_LIMIT = 20_000
 """Characters of one text that are shown."""
@@ -89,15 +90,20 @@ def stored(journal: Journal, step: str, *, trusted: bool) -> StoredStep:
             remedy="If you know where it comes from, type nbresume trust FOLDER.",
             step=step,
         )
+    return stored_by(journal, commit)
+
+
+def stored_by(journal: Journal, commit: Commit) -> StoredStep:
+    """Return what a commit stored; its records were vouched for.
+
+    Raises
+    ------
+    Damaged
+        A payload is missing or not what its digest says.
+    """
     if not commit.record.manifest.group:
         return _told(commit, Manifest(names={}, units={}, payloads={}), [], {}, "")
-    return _read(journal, commit)
-
-
-def _read(journal: Journal, commit: Commit) -> StoredStep:
-    ref = commit.record.manifest
-    data = journal.objects.read_slice(ref)
-    manifest = decode(data, Manifest, name=f"manifest of {ref.group}")
+    manifest = read_manifest(journal.objects, commit.record.manifest)
 
     def payload(digest: str) -> bytes:
         place = manifest.payloads[digest]

@@ -10,6 +10,7 @@ from nbresume.model.records import (
     EffectDone,
     EffectOpened,
     Failed,
+    Forked,
     Intent,
     MadeCurrent,
     Migration,
@@ -24,6 +25,7 @@ from nbresume.model.values import (
     How,
     ManifestRef,
     Options,
+    Origin,
     Output,
     Reported,
     Writer,
@@ -48,6 +50,23 @@ CLAIM = Claim(
     definition_digest="dd",
     writer=WRITER,
     actor="someone",
+)
+FORKED = Forked(
+    workflow="main.ipynb",
+    notebook="/project/main.ipynb",
+    cells=["a", "b"],
+    definition_digest="dd",
+    writer=WRITER,
+    actor="someone",
+    origin=Origin(
+        run="f" * 16,
+        chain="",
+        revision=4,
+        digest="d4",
+        at="a",
+        steps=["a"],
+        fold=FoldRef(revision=4, group="g-origin", offset=0, length=3, digest="f"),
+    ),
 )
 INTENT = Intent(
     step="a",
@@ -147,6 +166,7 @@ EFFECT_DONE = EffectDone(
 
 RECORDS = [
     CLAIM,
+    FORKED,
     INTENT,
     EFFECT_OPENED,
     EFFECT_DONE,
