@@ -204,11 +204,12 @@ class Inputs:
             return Now(has, entry.version, order.step_place(entry.step))
         base_at = order.step_place(entry.base_step) if entry.base_step else NOWHERE
         return Now(
-            Has.AMBIENT,
+            Has.FORMER if entry.former else Has.AMBIENT,
             self._live.version(name),
             order.cell_place(entry.cell),
             in_place=bool(entry.base_step),
             base_at=base_at,
+            base_version=entry.base_version,
         )
 
     @staticmethod

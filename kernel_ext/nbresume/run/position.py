@@ -39,6 +39,8 @@ class Has(StrEnum):
     AMBIENT = "ambient"
     ATTEMPT = "attempt"
     """Left by a failed attempt."""
+    FORMER = "former"
+    """A plain cell's value of another moment: an undo or a checkout brought it."""
 
 
 class Action(StrEnum):
@@ -78,7 +80,9 @@ class Now:
     in_place: bool = False
     """Ambient: changed in place on a commit's value …"""
     base_at: int = NOWHERE
-    """… made by the step at this place."""
+    """… made by the step at this place …"""
+    base_version: str = ""
+    """… and this is its version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,8 @@ def decide(n: int, demand: Demand, now: Now, *, forced: bool = False) -> Decisio
             return _gone(n, demand, now)
         case Has.COMMITTED | Has.ATTEMPT:
             return _made_by_step(demand, now)
+        case Has.FORMER:
+            return _former(demand, now, forced=forced)
         case _:
             return _ambient(n, demand, now, forced=forced)
 
@@ -147,6 +153,17 @@ def _made_by_step(demand: Demand, now: Now) -> Decision:
     return Decision(_demanded(demand), why)
 
 
+def _former(demand: Demand, now: Now, *, forced: bool) -> Decision:
+    if demand.wanted is Wanted.NOTHING and not demand.ambient:
+        # nothing tells what its cell makes today, and the plan does not count on it
+        if forced:
+            return _STAYS
+        return Decision(
+            Action.REFUSE, "is of another moment (checkout, undo): run its cell again"
+        )
+    return _made_by_step(demand, now)
+
+
 def _ambient(n: int, demand: Demand, now: Now, *, forced: bool) -> Decision:
     if now.version and now.version in (demand.ambient, demand.version):
         return _STAYS
@@ -161,6 +178,9 @@ def _ambient(n: int, demand: Demand, now: Now, *, forced: bool) -> Decision:
         return Decision(
             _demanded(demand), "a step between that cell and this one sets it"
         )
+    elif _is_on_another(demand, now):
+        action = Action.BIND_AMBIENT if demand.ambient else Action.BIND
+        return Decision(action, "was changed on a value that is not current")
     else:
         return _STAYS
     if not forced:
@@ -169,6 +189,12 @@ def _ambient(n: int, demand: Demand, now: Now, *, forced: bool) -> Decision:
         Action.BIND_AMBIENT if demand.ambient else _demanded(demand),
         "asked for by rerun",
     )
+
+
+def _is_on_another(demand: Demand, now: Now) -> bool:
+    """Say whether a value was changed in place on another version of the demanded."""
+    on_other = now.base_version not in ("", demand.version)
+    return now.in_place and on_other and demand.wanted is Wanted.VALUE
 
 
 @dataclass(frozen=True, slots=True)
