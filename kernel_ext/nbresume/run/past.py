@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nbresume.errors import NotCommitted, UsageError
+from nbresume.model.commits import SHARED
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit
 from nbresume.model.records import (
@@ -19,7 +20,7 @@ from nbresume.model.records import (
     Resolution,
     RunRecord,
 )
-from nbresume.model.values import Ambient, How, ManifestRef
+from nbresume.model.values import Ambient, ManifestRef
 from nbresume.run.journal import Journal
 from nbresume.run.position import lost
 from nbresume.store.trust import Link
@@ -79,6 +80,8 @@ class Past:
         self.state = state
         """The state of the run after the last record that was told."""
         self._events: list[Mapping[str, Was]] = []
+        self._now: dict[str, Was] = {}
+        """Every name after the last event."""
         self._intents: dict[str, int] = {}
         """Attempt → so many events lie before its body."""
 
@@ -116,16 +119,14 @@ class Past:
 
     def find(self, step: str, revision: int) -> int | None:
         """Return the index of the newest moment at which this commit counted."""
-        indexes = range(len(self.moments) - 1, -1, -1)
-        moments = self.moments
-        return next(
-            (
-                i
-                for i in indexes
-                if (moments[i].step, moments[i].commit.revision) == (step, revision)
-            ),
-            None,
-        )
+        for index in range(len(self.moments) - 1, -1, -1):
+            moment = self.moments[index]
+            # the step may have another name by now; those of a fork share a revision
+            if moment.commit.revision == revision and (
+                revision != SHARED or moment.step == step
+            ):
+                return index
+        return None
 
     def ended_with(self, step: str, number: int | None) -> Moment:
         """Return the moment at which a commit of a step began to count.
@@ -179,18 +180,18 @@ class Past:
                     self._counts(step, revision, self.state.commit(step))
             case Intent():
                 self._intents[record.attempt] = self._intend(record)
-            case Committed():
-                self._counts(record.step, revision, self.state.commit(record.step))
-            case Resolution() if record.how is How.EVIDENCE and not record.effect:
+            case Committed() | Resolution():
                 commit = self.state.commit(record.step)
+                # only evidence, of the resolutions, makes a commit
                 if commit is not None and commit.revision == revision:
                     self._counts(record.step, revision, commit)
-            case MadeCurrent():
+            case MadeCurrent() if record.renamed_from:
                 self._rename(record)
+            case MadeCurrent():
                 self._counts(record.step, revision, self.state.commit(record.step))
 
     def _intend(self, intent: Intent) -> int:
-        before = self.at(len(self._events), intent.ambient)
+        before = self._now
         writes = {
             name: Was(
                 commit=before[name].commit if ambient.base and name in before else None,
@@ -201,8 +202,12 @@ class Past:
             )
             for name, ambient in intent.ambient.items()
         }
-        self._events.append(writes | dict.fromkeys(intent.deleted_ambient, Was()))
+        self._happens(writes | dict.fromkeys(intent.deleted_ambient, Was()))
         return len(self._events)
+
+    def _happens(self, writes: Mapping[str, Was]) -> None:
+        self._events.append(writes)
+        self._now |= writes
 
     def _counts(self, step: str, revision: int, commit: Commit | None) -> None:
         if commit is None:
@@ -212,17 +217,17 @@ class Past:
         if commit.revision == revision:
             began = self._intents.get(record.attempt, began)
         kept = dict.fromkeys([*record.outputs, *record.not_kept], Was(commit))
-        self._events.append(kept | dict.fromkeys(record.deleted, Was()))
+        self._happens(kept | dict.fromkeys(record.deleted, Was()))
         self.moments.append(Moment(step, revision, commit, began, len(self._events)))
 
     def _rename(self, record: MadeCurrent) -> None:
-        if record.renamed_from:
-            self.moments = [
-                Moment(record.step, m.revision, m.commit, m.began, m.ended)
-                if m.step == record.renamed_from
-                else m
-                for m in self.moments
-            ]
+        """Let the moments of a step have its new name: no value has moved."""
+        self.moments = [
+            Moment(record.step, m.revision, m.commit, m.began, m.ended)
+            if m.step == record.renamed_from
+            else m
+            for m in self.moments
+        ]
 
 
 def past_of(journal: Journal, *, until: int | None = None) -> Past:

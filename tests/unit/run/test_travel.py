@@ -7,8 +7,10 @@ from unit.run.fakes import Lab
 
 from nbresume.errors import ErrorKind, NotCommitted, RefusedError, UsageError
 from nbresume.model.states import State
+from nbresume.model.values import How
 from nbresume.plan.planner import Verdict
 from nbresume.run.past import parse_label, parse_pair, past_of
+from nbresume.run.recovery import Answer
 
 CELLS = {
     "a": "%%step a\nL = [1]\nx = 1",
@@ -346,6 +348,15 @@ def test_a_renamed_steps_commits_are_found_by_its_new_name():
     assert names(k)["y"] == 2
 
 
+def test_undo_finds_the_last_step_under_its_new_name():
+    """It was renamed since."""
+    _, k = ran()
+    k.parts.recovery.rename("c", "total")
+
+    assert k.undo().trip.left == ("total@1",)
+    assert names(k) == AFTER_B
+
+
 @pytest.mark.parametrize(
     ("label", "told"),
     [
@@ -382,7 +393,24 @@ def test_labels_are_steps_with_an_optional_number():
 # -- the past ---------------------------------------------------------------------
 
 
-def test_the_past_counts_evidence_and_commits_made_current():
+def test_evidence_is_a_moment():
+    """A person's evidence made the commit; what it gives no value is not brought."""
+    lab = Lab(a="%%step a\nx = 1", b="%%step b --effects\ny = 2\ndie()")
+    lab.kernel().go()
+    k = lab.kernel()
+    k.go("a")
+    answer = Answer(How.EVIDENCE, "it arrived", names_not_kept=["y"])
+    k.parts.recovery.resolve("b", answer, k.session.order())
+    assert k.go() == []
+
+    with pytest.raises(RefusedError, match=r"b@1 .* acted on the outside"):
+        k.undo()
+    k.checkout("a", yes=True)
+    assert names(k) == {"x": 1}
+    assert k.checkout("b").arrived.missing[0].startswith("y (step b could not keep it")
+
+
+def test_the_past_counts_commits_made_current():
     """Whatever makes a commit count is a moment."""
     lab, k = ran()
     lab.edit(a="%%step a\nL = [10]\nx = 10")

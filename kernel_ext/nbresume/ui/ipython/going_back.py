@@ -61,6 +61,11 @@ def fork(face: Face, run: str, at: str, *, yes: bool, as_json: bool) -> None:
     click.echo(f"{resumed.names} names are restored")
     for name in resumed.missing:
         click.echo(f"not restored: {name}")
+    if face.session.settings.run:
+        click.echo(
+            f"NBRESUME_RUN names another run: set it to {run_id}, or the next kernel "
+            "goes on with that one"
+        )
 
 
 @click.command("diff", add_help_option=False)
