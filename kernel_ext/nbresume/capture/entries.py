@@ -44,6 +44,8 @@ class Entry:
     """The value as last looked at."""
     calls: frozenset[str] | None = None
     """Global names that its functions may use, if its commit says it."""
+    former: bool = False
+    """A plain cell's value of another moment: it was brought back."""
 
     @property
     def cell(self) -> str:

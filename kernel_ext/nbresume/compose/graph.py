@@ -93,7 +93,19 @@ def open_session(
     store = open_store(place, create=True)
     named = run_id or run_id_of(settings.run)
     chosen = choose_run(store.runs(), world, named=named)
-    journal = open_journal(store, chosen, world)
+    return open_run(namespace, world, store, settings, run_id=chosen)
+
+
+def open_run(
+    namespace: MutableMapping[str, Any],
+    world: World,
+    store: OpenStore,
+    settings: Settings,
+    *,
+    run_id: str,
+) -> Session:
+    """Open a run of an open store for a kernel; restores nothing, claims nothing."""
+    journal = open_journal(store, run_id, world)
     journal.open()
     return _join(namespace, world, store, journal, settings)
 

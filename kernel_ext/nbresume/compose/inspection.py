@@ -17,8 +17,8 @@ from nbresume.run.explaining import Explained, NoSources, explain
 from nbresume.run.file_states import Files
 from nbresume.run.journal import Journal
 from nbresume.run.naming import owner_of
+from nbresume.run.order import Order
 from nbresume.run.ports import World, hurried
-from nbresume.run.position import Order
 from nbresume.run.recovery import Recovery, unknown_step
 from nbresume.run.stored import StoredSources, StoredStep, stored
 from nbresume.run.view import RunView

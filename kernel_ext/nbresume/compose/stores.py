@@ -82,7 +82,12 @@ class OpenStore:
 
     def runs(self) -> Runs:
         """Return the runs of this store."""
-        return Runs(self.backend, self.read_run, store_id=self.store_id)
+        return Runs(
+            self.backend,
+            self.read_run,
+            read_first=lambda run_id: self.chain(run_id).read(0),
+            store_id=self.store_id,
+        )
 
 
 def _all_of(chain: Chain, newest: int | None) -> list[Link]:

@@ -13,6 +13,8 @@ from nbresume.model.values import ManifestRef, Sighting
 
 KEPT_COMMITS: Final = 4
 """Commits of a step that stay whole in the folded state."""
+SHARED: Final = 0
+"""Revision of the commits that a fork shares: its first record names them."""
 KEPT_KEYS: Final = 64
 """Older commits of a step that can be found again by their key."""
 
@@ -20,7 +22,8 @@ KEPT_KEYS: Final = 64
 def trim(commits: dict[int, Any], keys: dict[str, int], *, current: int) -> None:
     """Forget the oldest commits of a step, by revision and by key."""
     for revision in sorted(commits)[:-KEPT_COMMITS]:
-        if revision != current:
+        # one that a fork shares has no record here from which it could be read again
+        if revision != current and not commits[revision].record.manifest.run:
             del commits[revision]
     while len(keys) > KEPT_KEYS:
         # by revision: a folded state is written with sorted keys

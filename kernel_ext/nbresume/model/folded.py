@@ -19,6 +19,7 @@ from nbresume.model.records import (
     EffectDone,
     EffectOpened,
     Failed,
+    Forked,
     Intent,
     MadeCurrent,
     Migration,
@@ -29,7 +30,7 @@ from nbresume.model.records import (
 )
 from nbresume.model.states import Outcome
 from nbresume.model.usage import used
-from nbresume.model.values import Ambient, How, ManifestRef, Usage
+from nbresume.model.values import Ambient, How, ManifestRef, Origin, Usage
 
 
 class StoredAmbient(
@@ -64,6 +65,8 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
     damaged: list[int] = []
     """Revisions that could not be read and are not quarantined yet."""
     quarantined: list[int] = []
+    origin: Origin | None = None
+    """Where it comes from, if it is a fork."""
     moved_to: str = ""
     """Chain in which the run goes on: to this one nothing is appended any more."""
 
@@ -84,6 +87,12 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
         """Return the commit of a step that counts, if there is one."""
         history = self.steps.get(name)
         return history.commit() if history else None
+
+    def share(self, shared: "RunState") -> None:
+        """Begin with what a fork shares: its first record counts already."""
+        self.steps, self.ambient = shared.steps, shared.ambient
+        self.modules, self.next_object = shared.modules, shared.next_object
+        vars(self).pop("index", None)
 
     def skip(self, revision: int, *, digest: str) -> None:
         """Move past a damaged record: what it may have decided is undecided."""
@@ -144,6 +153,8 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
         """Fold in what is said about the chain itself."""
         match record:
             case Claim():
+                if isinstance(record, Forked):
+                    self.origin, record = record.origin, record.as_claim()
                 self.epoch, self.claim, self.claimed_at = epoch, record, at
             case Quarantined():
                 self.quarantined.append(record.revision)

@@ -102,3 +102,14 @@ class Manifest(_Part, frozen=True, kw_only=True):
     """Digest of the cell's source text."""
     previews: str = ""
     """Digest of the JSON of {name: `model.previews.Preview`}."""
+
+    def seen_from_outside(self, run: str) -> "Manifest":
+        """Return it as another run sees it: each place names the run that has it."""
+        places = self.payloads.items()
+        return msgspec.structs.replace(
+            self,
+            payloads={
+                digest: place if place.run else msgspec.structs.replace(place, run=run)
+                for digest, place in places
+            },
+        )

@@ -19,6 +19,7 @@ from nbresume.model.values import (
     How,
     ManifestRef,
     Options,
+    Origin,
     Output,
     ProcessChange,
     Reported,
@@ -56,6 +57,17 @@ class Claim(Record, frozen=True, kw_only=True):
     actor: str
     took_over: bool = False
     """A person chose to take over although the former writer may be alive."""
+
+
+class Forked(Claim, frozen=True, kw_only=True):
+    """The first claim of a run that shares commits of another one."""
+
+    KIND: ClassVar[str] = "nbresume.forked"
+    origin: Origin
+
+    def as_claim(self) -> Claim:
+        """Return the claim alone."""
+        return Claim(**{name: getattr(self, name) for name in Claim.__struct_fields__})
 
 
 class Intent(Record, frozen=True, kw_only=True):
@@ -294,6 +306,10 @@ class Migration(Record, frozen=True, kw_only=True):
     because: str
 
 
+CLAIMS = (Claim.KIND, Forked.KIND)
+"""The kinds of records that make a kernel the writer of a run."""
+
+
 OfStep = (
     Intent
     | EffectOpened
@@ -307,4 +323,4 @@ OfStep = (
 """The records that say something about one step."""
 
 
-RunRecord = Claim | OfStep | Quarantined | Migration
+RunRecord = Claim | Forked | OfStep | Quarantined | Migration

@@ -27,6 +27,8 @@ class ManifestRef(Value, frozen=True, kw_only=True):
     offset: int
     length: int
     digest: str
+    run: str = ""
+    """The run that stored it, if it is another one: a fork shares it."""
 
 
 class FoldRef(Value, frozen=True, kw_only=True):
@@ -38,6 +40,24 @@ class FoldRef(Value, frozen=True, kw_only=True):
     offset: int
     length: int
     digest: str
+
+
+class Origin(Value, frozen=True, kw_only=True):
+    """Where a fork comes from, and what it shares."""
+
+    run: str
+    chain: str
+    """Chain of that run in which it went on, after migrations."""
+    revision: int
+    """The newest record of the origin that counts for the fork …"""
+    digest: str
+    """… and its digest: with it, all that it hangs on."""
+    at: str
+    """The step behind which the fork begins."""
+    steps: list[str]
+    """The steps that are shared, in the order in which their commits began to count."""
+    fold: FoldRef
+    """The folded state of what is shared, in a group of the fork."""
 
 
 class Writer(Value, frozen=True, kw_only=True):

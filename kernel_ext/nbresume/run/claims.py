@@ -9,12 +9,13 @@ from enum import StrEnum
 
 from nbresume.errors import ConflictError, TakenRun
 from nbresume.model.histories import Attempt
-from nbresume.model.records import Claim
+from nbresume.model.records import Claim, Forked
 from nbresume.model.states import Claimant, Outcome
+from nbresume.model.values import Origin
 from nbresume.run.definition import definition_digest, differences
 from nbresume.run.journal import Journal
+from nbresume.run.order import Order
 from nbresume.run.ports import World
-from nbresume.run.position import Order
 
 
 class Offer(StrEnum):
@@ -108,8 +109,23 @@ class Claims:
             )
         for told in differences(self._journal.state, order, self._world):
             self._world.screen.say(told)
+        self._append(self._claim(order, take_over=take_over))
+
+    def fork(self, order: Order, origin: Origin) -> None:
+        """Begin a run that shares commits of another one.
+
+        Raises
+        ------
+        TakenRun
+            Another process began this run at the same moment.
+        """
+        claim = self._claim(order, take_over=False)
+        said = {name: getattr(claim, name) for name in Claim.__struct_fields__}
+        self._append(Forked(**said, origin=origin))
+
+    def _append(self, claim: Claim) -> None:
         try:
-            self._journal.claim(self._claim(order, take_over=take_over))
+            self._journal.claim(claim)
         except ConflictError as error:
             self._journal.refresh()
             raise TakenRun(

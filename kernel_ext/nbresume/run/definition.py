@@ -12,8 +12,8 @@ from nbresume.model.digests import cue_digest
 from nbresume.model.folded import RunState
 from nbresume.model.records import Claim
 from nbresume.plan.notebook import Cell
+from nbresume.run.order import Order
 from nbresume.run.ports import World
-from nbresume.run.position import Order
 
 _TOLD = 3
 """So many cells are named in a sentence."""

@@ -11,7 +11,7 @@ from nbresume.model.histories import Attempt, StepHistory
 from nbresume.model.states import Outcome, State
 from nbresume.model.values import How
 from nbresume.plan.planner import spoken
-from nbresume.run.position import Order
+from nbresume.run.order import Order
 from nbresume.run.ways import settle
 
 

@@ -21,7 +21,8 @@ from nbresume.plan.key import file_moved
 from nbresume.plan.planner import Verdict
 from nbresume.run.file_states import Files, Where, version_of
 from nbresume.run.moved import ambient_of, maker_of, reads_of
-from nbresume.run.position import Order, Positions, Wanted
+from nbresume.run.order import Order
+from nbresume.run.position import Positions, Wanted
 from nbresume.run.setters import Setters
 from nbresume.run.view import RunView, StepView
 from nbresume.run.ways import Way

@@ -16,8 +16,8 @@ from nbresume.model.folded import RunState
 from nbresume.model.records import Committed
 from nbresume.model.values import FileState
 from nbresume.plan.key import ABSENT, OPAQUE, file_moved
+from nbresume.run.order import NOWHERE, Order
 from nbresume.run.ports import Disk
-from nbresume.run.position import NOWHERE, Order
 
 LISTS = ("folder", "glob")
 """Kinds whose digest is that of a list of names."""

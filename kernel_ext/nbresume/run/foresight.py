@@ -18,7 +18,7 @@ from nbresume.plan.notebook import Cell
 from nbresume.plan.planner import Verdict
 from nbresume.run.file_states import Files, Where
 from nbresume.run.moved import Moves
-from nbresume.run.position import Order
+from nbresume.run.order import Order
 from nbresume.run.recovery import Recovery
 
 _WAITS = (State.AMBIGUOUS, State.ABANDONED)

@@ -21,6 +21,7 @@ from nbresume.model.records import (
     EffectDone,
     EffectOpened,
     Failed,
+    Forked,
     Intent,
     MadeCurrent,
     Migration,
@@ -132,8 +133,7 @@ def _unknown(envelope: Envelope) -> str:
 def _text(record: RunRecord) -> str:
     match record:
         case Claim():
-            how = "took the run over" if record.took_over else "claimed the run"
-            return f"{_process(record)} {how}"
+            return _claimed(record)
         case Intent():
             return "began"
         case EffectOpened() | EffectDone():
@@ -153,6 +153,13 @@ def _text(record: RunRecord) -> str:
             return _text_of_chain(record)
 
 
+def _claimed(record: Claim) -> str:
+    how = "took the run over" if record.took_over else "claimed the run"
+    if isinstance(record, Forked):
+        how = "began the run as a fork"
+    return f"{_process(record)} {how}"
+
+
 def _text_of_chain(record: Quarantined | Migration) -> str:
     if isinstance(record, Quarantined):
         return f"revision {record.revision} is quarantined"
@@ -164,6 +171,11 @@ def _text_of_chain(record: Quarantined | Migration) -> str:
 
 def _why(record: RunRecord, former: Claim | None) -> str:
     match record:
+        case Forked():
+            origin = record.origin
+            return (
+                f"run {origin.run} up to step {origin.at}, revision {origin.revision}"
+            )
         case Claim():
             return _why_claimed(record, former)
         case Intent():

@@ -19,15 +19,14 @@ from nbresume.plan.key import Cues
 from nbresume.plan.names import Names, names_in_strings
 from nbresume.run.file_states import Files
 from nbresume.run.keys import files_today
+from nbresume.run.order import NOWHERE, Order
 from nbresume.run.ports import World
 from nbresume.run.position import (
-    NOWHERE,
     Action,
     Decision,
     Demand,
     Has,
     Now,
-    Order,
     Wanted,
     decide,
     lost,
@@ -213,11 +212,12 @@ class Inputs:
             return Now(has, entry.version, order.step_place(entry.step))
         base_at = order.step_place(entry.base_step) if entry.base_step else NOWHERE
         return Now(
-            Has.AMBIENT,
+            Has.FORMER if entry.former else Has.AMBIENT,
             self._live.version(name),
             order.cell_place(entry.cell),
             in_place=bool(entry.base_step),
             base_at=base_at,
+            base_version=entry.base_version,
         )
 
     @staticmethod

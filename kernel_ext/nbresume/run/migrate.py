@@ -23,7 +23,7 @@ from nbresume.model.codec import (
 from nbresume.model.digests import record_digest
 from nbresume.model.envelope import Envelope
 from nbresume.model.folded import RunState
-from nbresume.model.records import Claim, Committed, Migration, Quarantined
+from nbresume.model.records import CLAIMS, Claim, Committed, Migration, Quarantined
 from nbresume.model.values import Writer
 from nbresume.run.moves import chain_in_use, chains_of, find_migration, found_at
 from nbresume.run.ports import World
@@ -200,7 +200,7 @@ class Migrator:
 
     @staticmethod
     def _check_unused(copy: Chain, since: list[Link]) -> None:
-        harmless = (Claim.KIND, Quarantined.KIND)
+        harmless = (*CLAIMS, Quarantined.KIND)
         lost = [e for e in _envelopes(since) if e.kind not in harmless]
         if lost:
             raise RefusedError(
@@ -212,7 +212,7 @@ class Migrator:
             )
 
     def _check_free(self, chain: Chain, links: list[Link], wish: Wish) -> None:
-        claims = [e for e in _envelopes(links) if e.kind == Claim.KIND]
+        claims = [e for e in _envelopes(links) if e.kind in CLAIMS]
         if not claims or wish.take_over:
             return
         writer = msgspec.convert(claims[-1].payload["writer"], Writer)
@@ -232,7 +232,7 @@ class Migrator:
         """Claim the run: whoever wrote it until now writes no more."""
         self._check_free(old, links, wish)
         former = next(
-            (e for e in reversed(_envelopes(links)) if e.kind == Claim.KIND), None
+            (e for e in reversed(_envelopes(links)) if e.kind in CLAIMS), None
         )
         if former is None:
             raise Damaged(
@@ -242,7 +242,8 @@ class Migrator:
                 run_id=old.checkpoint_id,
             )
         # in the format of the old chain: whoever is fenced has to understand it
-        payload = former.payload | {
+        said = {k: v for k, v in former.payload.items() if k != "origin"}
+        payload = said | {
             "writer": msgspec.to_builtins(self._world.liveness.me()),
             "actor": self._world.liveness.actor(),
             "took_over": wish.take_over,
@@ -250,7 +251,7 @@ class Migrator:
         claim = msgspec.structs.replace(
             self._envelope(old, links[-1]),
             schema_version=former.schema_version,
-            kind=former.kind,
+            kind=Claim.KIND,
             payload=payload,
             epoch=_epoch(links) + 1,
         )

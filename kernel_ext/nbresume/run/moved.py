@@ -15,7 +15,8 @@ from nbresume.plan.header import MAGIC, Header, find_header, parse_header
 from nbresume.plan.key import file_moved
 from nbresume.run.conditions import undecided
 from nbresume.run.file_states import Files, Where, version_of
-from nbresume.run.position import Demand, Order, Positions, Wanted
+from nbresume.run.order import Order
+from nbresume.run.position import Demand, Positions, Wanted
 from nbresume.run.setters import Setters
 
 

@@ -5,9 +5,8 @@ time. Each line is there because a case went silently wrong without it; the test
 name the case. A place is the index of a cell in notebook order.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -15,10 +14,7 @@ from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit
 from nbresume.model.records import Committed, Intent
 from nbresume.model.values import Ambient, Output
-from nbresume.plan.notebook import Cell
-
-NOWHERE: Final = -1
-"""The place of a cell that is not known: it counts as above everything."""
+from nbresume.run.order import NOWHERE, Order
 
 
 class Wanted(StrEnum):
@@ -39,6 +35,8 @@ class Has(StrEnum):
     AMBIENT = "ambient"
     ATTEMPT = "attempt"
     """Left by a failed attempt."""
+    FORMER = "former"
+    """A plain cell's value of another moment: an undo or a checkout brought it."""
 
 
 class Action(StrEnum):
@@ -78,7 +76,9 @@ class Now:
     in_place: bool = False
     """Ambient: changed in place on a commit's value …"""
     base_at: int = NOWHERE
-    """… made by the step at this place."""
+    """… made by the step at this place …"""
+    base_version: str = ""
+    """… and this is its version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,8 @@ def decide(n: int, demand: Demand, now: Now, *, forced: bool = False) -> Decisio
             return _gone(n, demand, now)
         case Has.COMMITTED | Has.ATTEMPT:
             return _made_by_step(demand, now)
+        case Has.FORMER:
+            return _former(demand, now, forced=forced)
         case _:
             return _ambient(n, demand, now, forced=forced)
 
@@ -147,6 +149,17 @@ def _made_by_step(demand: Demand, now: Now) -> Decision:
     return Decision(_demanded(demand), why)
 
 
+def _former(demand: Demand, now: Now, *, forced: bool) -> Decision:
+    if demand.wanted is Wanted.NOTHING and not demand.ambient:
+        # nothing tells what its cell makes today, and the plan does not count on it
+        if forced:
+            return _STAYS
+        return Decision(
+            Action.REFUSE, "is of another moment (checkout, undo): run its cell again"
+        )
+    return _made_by_step(demand, now)
+
+
 def _ambient(n: int, demand: Demand, now: Now, *, forced: bool) -> Decision:
     if now.version and now.version in (demand.ambient, demand.version):
         return _STAYS
@@ -161,6 +174,9 @@ def _ambient(n: int, demand: Demand, now: Now, *, forced: bool) -> Decision:
         return Decision(
             _demanded(demand), "a step between that cell and this one sets it"
         )
+    elif _is_on_another(demand, now):
+        action = Action.BIND_AMBIENT if demand.ambient else Action.BIND
+        return Decision(action, "was changed on a value that is not current")
     else:
         return _STAYS
     if not forced:
@@ -171,91 +187,10 @@ def _ambient(n: int, demand: Demand, now: Now, *, forced: bool) -> Decision:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """Notebook order: where each cell and each step stands."""
-
-    cells: tuple[Cell, ...]
-    source: str
-    """Where the order comes from, for people."""
-    place_of_cell: Mapping[str, int]
-    place_of_step: Mapping[str, int]
-    text_of_cell: Mapping[str, str]
-    cells_of_name: Mapping[str, tuple[str, ...]]
-    """Step name in lower case → the cells that carry it."""
-    twins: tuple[str, ...]
-    """Names that several cells carry."""
-    knows_plain: bool
-    """False: only steps are known, plain cells stand nowhere."""
-
-    @classmethod
-    def of(cls, cells: list[Cell], source: str, *, knows_plain: bool = True) -> "Order":
-        """Return the order of these cells."""
-        steps: dict[str, int] = {}
-        carriers = defaultdict[str, list[str]](list)
-        for place, cell in enumerate(cells):
-            if cell.step:
-                steps.setdefault(cell.step, place)
-                carriers[cell.step.lower()].append(cell.cell_id)
-        return cls(
-            cells=tuple(cells),
-            source=source,
-            place_of_cell={c.cell_id: i for i, c in enumerate(cells) if c.cell_id},
-            place_of_step=steps,
-            text_of_cell={c.cell_id: c.text_digest for c in cells if c.cell_id},
-            cells_of_name={name: tuple(ids) for name, ids in carriers.items()},
-            twins=tuple(name for name, ids in carriers.items() if len(ids) > 1),
-            knows_plain=knows_plain,
-        )
-
-    def cell_place(self, cell_id: str) -> int:
-        """Return the place of a cell; NOWHERE if it is not in the notebook."""
-        return self.place_of_cell.get(cell_id, NOWHERE)
-
-    def step_place(self, step: str) -> int:
-        """Return the place of a step; NOWHERE if it is not in the notebook."""
-        return self.place_of_step.get(step, NOWHERE)
-
-    def spelled(self, lowered: str) -> tuple[str, ...]:
-        """Return the cells that carry a step name, whatever its case."""
-        return self.cells_of_name.get(lowered, ())
-
-    def owned(self, owner: Callable[[str], str]) -> "Order":
-        """Return the order in which a name that several cells carry is its owner's.
-
-        `owner` tells the cell that a name, in lower case, belongs to; '' if none.
-        """
-        order = self
-        for name in self.twins:
-            place = self.cell_place(owner(name))
-            step = self.cells[place].step if place >= 0 else None
-            if step and step.lower() == name:
-                order = order.with_step(step, place)
-        return order
-
-    def with_step(self, step: str, place: int) -> "Order":
-        """Return the order with this step at this place."""
-        if self.place_of_step.get(step) == place:
-            return self
-        return replace(self, place_of_step={**self.place_of_step, step: place})
-
-    def stand(
-        self, cells: Iterable[tuple[str, str]], *, after: int, before: int
-    ) -> bool:
-        """Say whether plain cells stand, with their text, between two places.
-
-        The cell of the step above counts: it may have changed its own value unseen.
-
-        Where nothing tells the plain cells (a notebook that was not saved), they
-        count as standing: the values that they made are all that is left of them.
-        """
-        if not self.knows_plain:
-            return True
-        return all(
-            self.text_of_cell.get(cell) == text
-            and after <= self.cell_place(cell) < before
-            for cell, text in cells
-        )
+def _is_on_another(demand: Demand, now: Now) -> bool:
+    """Say whether a value was changed in place on another version of the demanded."""
+    on_other = now.base_version not in ("", demand.version)
+    return now.in_place and on_other and demand.wanted is Wanted.VALUE
 
 
 class Positions:

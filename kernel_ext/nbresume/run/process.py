@@ -8,7 +8,7 @@ random generators never. A plain cell's change stands if the cell stands between
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from nbresume.capture import process
 from nbresume.capture.entries import CellText
@@ -16,13 +16,23 @@ from nbresume.errors import CaptureError
 from nbresume.model.histories import Commit
 from nbresume.model.records import Committed
 from nbresume.model.values import ProcessChange
+from nbresume.run.order import NOWHERE, Order
 from nbresume.run.ports import World
-from nbresume.run.position import NOWHERE, Order, Positions
 from nbresume.run.standing import Standing
 
 States = Mapping[str, Any]
 ReadStates = Callable[[Committed], States]
 """Returns the states that a commit holds, by name."""
+
+
+class Changes(Protocol):
+    """Which commits changed which states above a place: positions, or a moment."""
+
+    def changing(self, state: str, n: int) -> list[tuple[int, Commit]]:
+        """Return (place, commit) of those that changed a state, nearest first."""
+
+    def process_states(self) -> set[str]:
+        """Return the states that commits changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +135,7 @@ class ProcessStates:
 
     # -- positions --------------------------------------------------------------
 
-    def bring(self, positions: Positions, order: Order, n: int) -> None:
+    def bring(self, positions: Changes, order: Order, n: int) -> None:
         """Set every state that steps have changed to the position of a place."""
         names = positions.process_states() | self._made.keys() | self._deltas.keys()
         for name in sorted(names):
@@ -134,7 +144,7 @@ class ProcessStates:
             else:
                 self._bring_one(name, positions, order, n)
 
-    def _bring_one(self, name: str, positions: Positions, order: Order, n: int) -> None:
+    def _bring_one(self, name: str, positions: Changes, order: Order, n: int) -> None:
         place, commit = _demand(name, positions, n)
         maker = self._made.get(name)
         if commit is None:
@@ -155,7 +165,7 @@ class ProcessStates:
         if default is not None:
             self._apply(name, default)
 
-    def _bring_delta(self, name: str, positions: Positions, n: int) -> None:
+    def _bring_delta(self, name: str, positions: Changes, n: int) -> None:
         above = [commit.record for _, commit in reversed(positions.changing(name, n))]
         wanted = [record.process[name].version for record in above]
         applied = self._deltas.get(name, [])
@@ -256,5 +266,5 @@ def inputs_among(changed: States) -> list[str]:
     return [name for name in changed if process.counts_as_input(name)]
 
 
-def _demand(name: str, positions: Positions, n: int) -> tuple[int, Commit | None]:
+def _demand(name: str, positions: Changes, n: int) -> tuple[int, Commit | None]:
     return next(iter(positions.changing(name, n)), (NOWHERE, None))

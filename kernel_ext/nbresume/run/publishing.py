@@ -5,10 +5,10 @@ and written anew by the next claim, never by a reader.
 """
 
 from nbresume.errors import StoreError
-from nbresume.model.codec import decode
 from nbresume.model.manifest import Manifest
 from nbresume.model.records import Committed
 from nbresume.run.journal import Journal
+from nbresume.run.manifests import read_manifest
 from nbresume.run.packing import commit_attributes
 from nbresume.run.ports import World
 from nbresume.run.restore import Restorer
@@ -31,7 +31,7 @@ class Publisher:
 
     def check(self, revision: int, record: Committed) -> None:
         """Tell when a commit's zarr metadata is damaged; the next claim mends it."""
-        if not record.manifest.group or revision in self._unpublished:
+        if not _is_here(record) or revision in self._unpublished:
             return
         manifest = self._restorer.manifest(record.manifest)
         attributes = commit_attributes(record, manifest)
@@ -48,7 +48,7 @@ class Publisher:
             commit
             for history in self._journal.state.steps.values()
             for commit in history.commits.values()
-            if commit.record.manifest.group
+            if _is_here(commit.record)
         ]
         if newest:
             last = max(newest, key=lambda commit: commit.revision)
@@ -60,14 +60,17 @@ class Publisher:
             del self._unpublished[revision]
 
 
+def _is_here(record: Committed) -> bool:
+    """Say whether a commit has a group, and this run holds it."""
+    return bool(record.manifest.group) and not record.manifest.run
+
+
 def publish_given(journal: Journal, world: World, step: str) -> None:
     """Publish the commit that a person's evidence made, with the values given."""
     commit = journal.state.commit(step)
     if commit is None or not commit.record.manifest.group:
         return
-    ref = commit.record.manifest
-    data = journal.objects.read_slice(ref)
-    manifest = decode(data, Manifest, name=f"manifest of {ref.group}")
+    manifest = read_manifest(journal.objects, commit.record.manifest)
     _show(journal, world, commit.record, manifest)
 
 

@@ -20,6 +20,7 @@ from nbresume.model.folded import RunState
 from nbresume.model.histories import Attempt, Commit
 from nbresume.model.records import (
     Committed,
+    Forked,
     MadeCurrent,
     RunRecord,
 )
@@ -196,7 +197,7 @@ class JournalReader:
             self._tell_damage(link.revision)
             self.state.skip(link.revision, digest=link.digest)
         else:
-            record = self._record(envelope)
+            record = self.record(envelope)
             self.state.apply(
                 record,
                 revision=link.revision,
@@ -204,13 +205,22 @@ class JournalReader:
                 epoch=envelope.epoch,
                 at=envelope.updated_at,
             )
+            if isinstance(record, Forked):
+                self.state.share(self.shared(record))
             if isinstance(record, Committed) and record.fold is not None:
                 self._note_fold(record.fold)
             if isinstance(record, MadeCurrent):
                 self._recall(record)
         self._tail_bytes += link.size
 
-    def _record(self, envelope: Envelope) -> RunRecord:
+    def record(self, envelope: Envelope) -> RunRecord:
+        """Return what an envelope holds, in the formats that this process reads.
+
+        Raises
+        ------
+        SchemaError
+            It is of a format that this release cannot read.
+        """
         try:
             return record_of(envelope, self._schemas)
         except SchemaError:
@@ -267,6 +277,22 @@ class JournalReader:
             newest = self._chain.newest() or revision
             later = [found_at(self._chain, r) for r in range(revision + 1, newest + 1)]
             return self._trust.vouch([link, *later])[0]
+
+    @property
+    def chain_id(self) -> str:
+        """The chain in which the run goes on; the run's own id without a migration."""
+        return self._chain.checkpoint_id
+
+    def shared(self, record: Forked) -> RunState:
+        """Return what a fork shares with the run that it comes from.
+
+        Raises
+        ------
+        Damaged
+            It is missing or not what its digest says: nothing else tells it.
+        """
+        data = self.objects.read_slice(record.origin.fold)
+        return decode(data, RunState, name=f"what {self.run_id} shares")
 
     def closing_records(self) -> list[Link]:
         """Return the records by which migrations left the run's former chains."""

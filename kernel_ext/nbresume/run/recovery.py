@@ -27,8 +27,8 @@ from nbresume.run.doubt import (
 )
 from nbresume.run.journal import Journal
 from nbresume.run.naming import under_other_name
+from nbresume.run.order import Order
 from nbresume.run.ports import World
-from nbresume.run.position import Order
 from nbresume.run.publishing import publish_given
 from nbresume.run.settling import Answer
 from nbresume.run.standing import Standing

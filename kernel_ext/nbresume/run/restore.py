@@ -16,12 +16,12 @@ from nbresume.capture.pending import Pending
 from nbresume.capture.rebuild import rebuild, rebuild_atoms
 from nbresume.capture.snapshot import CLOSED_FILE
 from nbresume.errors import CaptureError, Damaged, NotKeptRefusal, RefusedError
-from nbresume.model.codec import decode
 from nbresume.model.displays import Shown
 from nbresume.model.histories import Commit
 from nbresume.model.manifest import Manifest, Place, Source, Unit
 from nbresume.model.records import Committed
 from nbresume.model.values import Ambient, ManifestRef
+from nbresume.run.manifests import read_manifest
 from nbresume.run.ports import World
 from nbresume.run.position import lost
 from nbresume.store.objects import Objects
@@ -52,9 +52,7 @@ class Restorer:
             It is missing or not what its digest says.
         """
         if ref.digest not in self._manifests:
-            data = self._objects.read_slice(ref)
-            manifest = decode(data, Manifest, name=f"manifest of {ref.group}")
-            self.learn(ref, manifest)
+            self.learn(ref, read_manifest(self._objects, ref))
         return self._manifests[ref.digest]
 
     def learn(self, ref: ManifestRef, manifest: Manifest) -> None:
@@ -279,7 +277,7 @@ class Restorer:
         record = commit.record
         self._import_again(record)
         for name in record.outputs:
-            if self._is_right(name, record):
+            if self.is_right(name, record):
                 self._set(name, self._live.namespace[name], record)
             else:
                 self._defer(name, record)
@@ -320,7 +318,7 @@ class Restorer:
             return []
         return decode_outputs(bytes(self._payload(manifest, manifest.displays)))
 
-    def _is_right(self, name: str, record: Committed) -> bool:
+    def is_right(self, name: str, record: Committed) -> bool:
         """Say whether the name has the commit's version and its very object."""
         entry = self._live.find(name)
         output = record.outputs[name]

@@ -13,8 +13,9 @@ from nbresume.errors import CaptureError, NbresumeError
 from nbresume.model.folded import StoredAmbient
 from nbresume.run.file_states import Files
 from nbresume.run.foresight import foresee, resume_point
+from nbresume.run.order import Order
 from nbresume.run.parts import Parts
-from nbresume.run.position import Demand, Order, Positions, Wanted
+from nbresume.run.position import Demand, Positions, Wanted
 
 
 @dataclass(slots=True)

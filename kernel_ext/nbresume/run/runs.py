@@ -17,7 +17,8 @@ import msgspec
 from nbresume.errors import Damaged, KeyMissing
 from nbresume.model.codec import canonical, decode, record_of
 from nbresume.model.digests import cue_digest
-from nbresume.model.records import Claim
+from nbresume.model.records import CLAIMS, Claim, Forked
+from nbresume.model.values import Origin
 from nbresume.run.ports import World
 from nbresume.store.port import Backend
 from nbresume.store.trust import Link
@@ -42,10 +43,12 @@ class Runs:
         backend: Backend,
         read_chain: Callable[[str], Iterable[Link]],
         *,
+        read_first: Callable[[str], Link],
         store_id: str,
     ) -> None:
         self._backend = backend
         self._read_chain = read_chain
+        self._read_first = read_first
         self._store_id = store_id
 
     def note(self, claimed: Claimed) -> None:
@@ -82,6 +85,35 @@ class Runs:
                 return
             count += 1
 
+    def origin(self, run_id: str) -> Origin | None:
+        """Return where a run comes from by its first record; None if it is no fork.
+
+        Whoever wrote that record: for listing, and for leaving payloads alone.
+        """
+        try:
+            envelope = self._read_first(run_id).envelope
+        except KeyMissing:
+            return None
+        if envelope is None or envelope.kind != Forked.KIND:
+            return None
+        record = record_of(envelope)
+        return record.origin if isinstance(record, Forked) else None
+
+    def forks_of(self, run_id: str) -> list[str]:
+        """Return the runs whose payloads lie in part in this run, forks of forks too.
+
+        Nothing of a run may be erased while there are any.
+        """
+        origins = {one: self.origin(one) for one in sorted(self.ids())}
+        found: list[str] = []
+        todo = [run_id]
+        while todo:
+            above = todo.pop()
+            forks = [one for one, o in origins.items() if o and o.run == above]
+            found += forks
+            todo += forks
+        return sorted(found)
+
     def all(self) -> list[Claimed]:
         """Return the newest claim of each run, newest run first."""
         known = set(self._backend.names("runs"))
@@ -103,7 +135,7 @@ class Runs:
         found = None
         for link in self._read_chain(run_id):
             envelope = link.envelope
-            if envelope is None or envelope.kind != Claim.KIND:
+            if envelope is None or envelope.kind not in CLAIMS:
                 continue
             record = record_of(envelope)
             if isinstance(record, Claim):

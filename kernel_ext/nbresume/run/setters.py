@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from nbresume.model.printing import parse
 from nbresume.plan.names import may_store, names_of
-from nbresume.run.position import Order
+from nbresume.run.order import Order
 
 
 class Setters:

@@ -10,7 +10,8 @@ from nbresume.model.histories import Commit, StepHistory
 from nbresume.plan.header import Header
 from nbresume.plan.key import Cues, key_of
 from nbresume.plan.names import Names
-from nbresume.run.position import Order, Positions
+from nbresume.run.order import Order
+from nbresume.run.position import Positions
 
 
 @dataclass(frozen=True, slots=True)

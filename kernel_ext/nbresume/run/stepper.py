@@ -34,8 +34,9 @@ from nbresume.run.file_states import Where
 from nbresume.run.intents import Running
 from nbresume.run.keys import committed_cues
 from nbresume.run.naming import refuse_twin
+from nbresume.run.order import Order
 from nbresume.run.parts import Parts
-from nbresume.run.position import Order, Positions
+from nbresume.run.position import Positions
 from nbresume.run.recovery import Passage
 from nbresume.run.replay import Replays
 from nbresume.run.standing import Brought, Standing
@@ -84,6 +85,9 @@ class Stepper:
         self._running: Running | None = None
         self._code = ""
         self._ran: Ran | None = None
+        self.stands_at: tuple[str, int] | None = None
+        """Step and revision of the commit that this kernel made, replayed or restored
+        last; None if none yet."""
 
     @property
     def running(self) -> Running | None:
@@ -118,6 +122,7 @@ class Stepper:
         brought = parts.inputs.bring(standing, parts.journal.state)
         reason = self._replay_or_reason(brought)
         if not reason:
+            self.stand_at([cell.header.name])
             return Began.REPLAYED
         parts.recovery.check_above(standing)
         parts.inputs.check_kept(brought)
@@ -308,12 +313,21 @@ class Stepper:
             parts.snapshot.forget()
             raise _not_committed(ran.running.intent.step, error) from error
         self._ran = None
+        self.stand_at([record.step])
         parts.evidence.tell(record)
         return record
 
     def _note_files(self, running: Running) -> None:
         where = self._where(running.brought.standing)
         running.files = self._parts.file_watch.record(running.brought, where)
+
+    def stand_at(self, steps: list[str]) -> None:
+        """Note that the newest commit among those of these steps was bound last."""
+        state = self._parts.journal.state
+        found = [(c.revision, step) for step in steps if (c := state.commit(step))]
+        if found:
+            revision, step = max(found)
+            self.stands_at = (step, revision)
 
     def _is_committed(self, ran: Ran) -> bool:
         intent = ran.running.intent

@@ -16,6 +16,7 @@ from nbresume.model.manifest import Binding, Manifest
 from nbresume.model.previews import Preview, bundle_of
 from nbresume.model.records import Committed
 from nbresume.run.journal import Journal
+from nbresume.run.manifests import read_manifest
 
 TEXT_LIMIT = 20_000
 """Characters of one text that are shown."""
@@ -91,9 +92,33 @@ def stored(journal: Journal, step: str, *, trusted: bool) -> StoredStep:
             remedy="If you know where it comes from, type nbresume trust FOLDER.",
             step=step,
         )
+    return stored_by(journal, commit)
+
+
+def stored_by(journal: Journal, commit: Commit) -> StoredStep:
+    """Return what a commit stored; its records were vouched for.
+
+    Raises
+    ------
+    Damaged
+        A payload is missing or not what its digest says.
+    """
     if not commit.record.manifest.group:
         return _told(commit, Manifest(names={}, units={}, payloads={}), [], {}, "")
-    return _read(journal, commit)
+    manifest = read_manifest(journal.objects, commit.record.manifest)
+
+    def payload(digest: str) -> bytes:
+        place = manifest.payloads[digest]
+        return bytes(journal.objects.read(place, digest))
+
+    shown = decode_outputs(payload(manifest.displays)) if manifest.displays else []
+    previews: dict[str, Preview] = {}
+    if manifest.previews:
+        previews = decode(
+            payload(manifest.previews), dict[str, Preview], name="previews"
+        )
+    code = payload(manifest.code).decode() if manifest.code else ""
+    return _told(commit, manifest, shown, previews, code)
 
 
 class StoredSources:
@@ -124,7 +149,7 @@ class StoredSources:
         if not commit.record.manifest.group:
             return None
         try:
-            return _read(self._journal, commit)
+            return stored_by(self._journal, commit)
         except StoreError:
             return None  # the digests are told all the same; `verify` tells the damage
 
@@ -133,25 +158,6 @@ def _head(text: str) -> str:
     """Return the first line of a preview, cut."""
     line = text.strip().partition("\n")[0]
     return line if len(line) <= HEAD_CHARS else f"{line[:HEAD_CHARS]}…"
-
-
-def _read(journal: Journal, commit: Commit) -> StoredStep:
-    ref = commit.record.manifest
-    data = journal.objects.read_slice(ref)
-    manifest = decode(data, Manifest, name=f"manifest of {ref.group}")
-
-    def payload(digest: str) -> bytes:
-        place = manifest.payloads[digest]
-        return bytes(journal.objects.read(place, digest))
-
-    shown = decode_outputs(payload(manifest.displays)) if manifest.displays else []
-    previews: dict[str, Preview] = {}
-    if manifest.previews:
-        previews = decode(
-            payload(manifest.previews), dict[str, Preview], name="previews"
-        )
-    code = payload(manifest.code).decode() if manifest.code else ""
-    return _told(commit, manifest, shown, previews, code)
 
 
 def _told(

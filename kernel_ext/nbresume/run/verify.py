@@ -6,11 +6,18 @@ The rule: verifying changes no byte.
 from dataclasses import dataclass, field
 
 from nbresume.errors import NbresumeError, NotCommitted
-from nbresume.model.codec import decode, record_of
-from nbresume.model.manifest import Manifest
-from nbresume.model.records import Committed, EffectDone, Intent, Resolution
+from nbresume.model.borrowed import refs_of
+from nbresume.model.codec import record_of
+from nbresume.model.records import (
+    Committed,
+    EffectDone,
+    Forked,
+    Intent,
+    Resolution,
+)
 from nbresume.model.values import ManifestRef
 from nbresume.run.journal import Journal
+from nbresume.run.manifests import read_manifest
 from nbresume.store.trust import Link
 
 
@@ -89,17 +96,20 @@ def verify(journal: Journal) -> Report:
         if link.envelope is None:
             report.problems.append(f"record {link.revision} is damaged")
             continue
-        for ref in _groups(link, report):
+        for ref in _groups(link, journal, report):
             _check_group(journal, ref, report, strict=False)
         _check_fold(journal, link, report)
     return report
 
 
-def _groups(link: Link, report: Report) -> list[ManifestRef]:
+def _groups(link: Link, journal: Journal, report: Report) -> list[ManifestRef]:
     if link.envelope is None:
         return []
     try:
         record = record_of(link.envelope)
+        if isinstance(record, Forked):
+            report.payload_bytes += record.origin.fold.length
+            return refs_of(journal.shared(record))
     except NbresumeError as error:
         report.problems.append(str(error))
         return []
@@ -137,9 +147,8 @@ def _check_group(
     if not ref.group:
         return
     try:
-        data = journal.objects.read_slice(ref)
-        report.payload_bytes += len(data)
-        manifest = decode(data, Manifest, name=f"manifest of {ref.group}")
+        manifest = read_manifest(journal.objects, ref)
+        report.payload_bytes += ref.length
         for digest, place in manifest.payloads.items():
             journal.objects.read(place, digest)
             report.payloads += 1

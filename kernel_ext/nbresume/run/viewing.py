@@ -18,8 +18,8 @@ from nbresume.run.doubt import word_would_settle
 from nbresume.run.file_states import Files
 from nbresume.run.foresight import Foreseen, foresee, resume_point
 from nbresume.run.metrics import Counts, metrics_of
+from nbresume.run.order import NOWHERE, Order
 from nbresume.run.ports import World
-from nbresume.run.position import NOWHERE, Order
 from nbresume.run.recovery import Recovery
 from nbresume.run.view import LOCKED, SCHEMA, ClaimView, RunView, StepView
 from nbresume.run.ways import Way, remedy, ways_out

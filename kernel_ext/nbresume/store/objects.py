@@ -62,14 +62,20 @@ class Objects:
         return target
 
     def read_slice(self, ref: ManifestRef | FoldRef) -> bytes:
-        """Return a slice of a pack of this run: a manifest or a folded state.
+        """Return a slice of a pack: a manifest or a folded state.
 
         Raises
         ------
         Damaged
             Its bytes are missing, too few, or not those of the digest.
         """
-        place = Place(group=ref.group, array=PACK, offset=ref.offset, length=ref.length)
+        place = Place(
+            group=ref.group,
+            array=PACK,
+            offset=ref.offset,
+            length=ref.length,
+            run=ref.run if isinstance(ref, ManifestRef) else "",
+        )
         return bytes(self.read(place, ref.digest))
 
     def missing(self, places: Iterable[Place]) -> list[Place]:

@@ -1,14 +1,13 @@
 """The command ``nbresume``: parse → call → show. Exit codes: see ``errors``."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from nbresume.compose import data_folder, migrator
-from nbresume.compose.stores import OpenStore, Place, open_store, trust_store
+from nbresume.compose import migrator
+from nbresume.compose.stores import trust_store
 from nbresume.errors import (
     EXIT_USAGE,
     NbresumeError,
@@ -26,6 +25,7 @@ from nbresume.ui import autoload, deciding, text
 from nbresume.ui.asking import Asked, ask, history_of, world_of
 from nbresume.ui.cell_locks import unlock_cells
 from nbresume.ui.deciding import ask_to_decide
+from nbresume.ui.other_runs import compare, diff, fork, runs, say, store_in
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
 _KINDS = click.Choice(EVIDENCE_KINDS)
@@ -33,38 +33,16 @@ _WHOLE = click.Choice([how.value for how in WHOLE])
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def _say(line: str) -> None:
-    """Tell the person one line: notices go to standard error."""
-    print(f"nbresume: {line}", file=sys.stderr)
-
-
 def _world(notebook: Path | None) -> World:
-    return world_of(notebook, _say)
+    return world_of(notebook, say)
 
 
 def _ask(notebook: Path) -> Asked:
-    return ask(notebook, _say)
-
-
-def _store_in(folder: Path) -> OpenStore:
-    """Open a store that is named by its folder.
-
-    Raises
-    ------
-    UsageError
-        The folder is no store.
-    """
-    if not (folder / "store.json").exists():
-        raise UsageError(
-            f"{folder} was not opened",
-            because="it is no store (it has no store.json)",
-            remedy="Name a store, usually the folder .nbresume beside the notebook.",
-        )
-    return open_store(Place(store=folder.absolute(), data=data_folder()), create=False)
+    return ask(notebook, say)
 
 
 def _decide(notebook: Path) -> Asked:
-    return ask_to_decide(notebook, _say)
+    return ask_to_decide(notebook, say)
 
 
 @click.group()
@@ -250,22 +228,9 @@ def verify_(notebook: Path) -> None:
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
 def trust(folder: Path) -> None:
     """Trust the store in FOLDER as it is now: its values may be loaded as code."""
-    store = _store_in(folder)
+    store = store_in(folder)
     pinned = trust_store(store)
     click.echo(f"{len(pinned)} runs of store {store.store_id} are trusted as they are")
-
-
-@cli.command()
-@click.argument(
-    "folder", type=click.Path(path_type=Path, exists=True), default=Path(".nbresume")
-)
-def runs(folder: Path) -> None:
-    """List the runs of the store in FOLDER, whoever wrote them."""
-    for claimed in _store_in(folder).runs().all():
-        where = (
-            os.path.relpath(claimed.claim.notebook) if claimed.claim.notebook else ""
-        )
-        click.echo(f"{claimed.run_id}  {text.at(claimed.at)}  {where}")
 
 
 @cli.command()
@@ -277,7 +242,7 @@ def runs(folder: Path) -> None:
 @click.option("--because", default="asked for", help="The reason, kept on record.")
 def migrate(folder: Path, because: str, *, undo: bool, take_over: bool) -> None:
     """Bring the runs of the store in FOLDER into the formats of this release."""
-    store = _store_in(folder)
+    store = store_in(folder)
     moves = migrator(store, _world(None))
     wish = Wish(because, take_over=take_over)
     done = 0
@@ -293,6 +258,10 @@ def migrate(folder: Path, because: str, *, undo: bool, take_over: bool) -> None:
             if undo
             else "nothing was migrated: every record is of a format of this release"
         )
+
+
+for command in (runs, fork, compare, diff):
+    cli.add_command(command)
 
 
 def main() -> None:

@@ -70,7 +70,7 @@ def at(moment: datetime | None) -> str:
 
 
 _ALSO_COMMANDS = re.compile(
-    r"%steps (plan|explain|inspect|history|resolve|rerun|verify)\b"
+    r"%steps (plan|explain|inspect|history|resolve|rerun|verify|fork|diff)\b"
 )
 
 
@@ -217,7 +217,7 @@ def inspected(told: StoredStep) -> str:
     return "\n".join(lines)
 
 
-def as_json(told: msgspec.Struct) -> str:
+def as_json(told: msgspec.Struct | Sequence[msgspec.Struct]) -> str:
     """Return a value of a face as JSON with sorted keys."""
     return msgspec.json.encode(told, order="sorted").decode()
 

@@ -17,7 +17,7 @@ from types import FrameType
 from unit.run.fake_disk import FakeDisk, Tools
 
 from nbresume.capture.outputs import append_stream
-from nbresume.compose import graph, inspection, stores
+from nbresume.compose import forking, graph, inspection, stores, traveling
 from nbresume.compose.effects import ACTIVE
 from nbresume.errors import FencedError, NbresumeError
 from nbresume.model.codec import SCHEMAS
@@ -28,6 +28,8 @@ from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell, text_digest
+from nbresume.run.forks import Wanted
+from nbresume.run.past import parse_label
 from nbresume.run.ports import AuditEvent, OwnCalls, World, hurried
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.runs import choose_run
@@ -540,3 +542,21 @@ class Kernel:
         commit = self.journal.state.commit(step)
         assert commit is not None
         return commit.record
+
+    # -- going back -------------------------------------------------------------
+
+    def undo(self, *, yes: bool = False) -> traveling.Traveled:
+        """Do what ``%steps undo`` does."""
+        return traveling.undo(self.session, yes=yes)
+
+    def checkout(self, label: str, *, yes: bool = False) -> traveling.Traveled:
+        """Do what ``%steps checkout`` does."""
+        return traveling.checkout(self.session, *parse_label(label), yes=yes)
+
+    def fork(self, at: str, *, run_id: str = "", yes: bool = False) -> forking.Fork:
+        """Do what ``%steps fork`` does; the kernel goes on with the fork."""
+        wanted = Wanted(run_id or self.run_id, *parse_label(at))
+        done = forking.fork_session(self.session, wanted, yes=yes)
+        self.run_id = self.session.journal.run_id
+        self.resume()
+        return done

@@ -11,6 +11,7 @@ from nbresume.model.records import (
     EffectDone,
     EffectOpened,
     Failed,
+    Forked,
     Intent,
     MadeCurrent,
     Migration,
@@ -25,6 +26,7 @@ from nbresume.model.values import (
     How,
     ManifestRef,
     Options,
+    Origin,
     Output,
     Reported,
     Writer,
@@ -49,6 +51,23 @@ CLAIM = Claim(
     definition_digest="dd",
     writer=WRITER,
     actor="someone",
+)
+FORKED = Forked(
+    workflow="main.ipynb",
+    notebook="/project/main.ipynb",
+    cells=["a", "b"],
+    definition_digest="dd",
+    writer=WRITER,
+    actor="someone",
+    origin=Origin(
+        run="f" * 16,
+        chain="",
+        revision=4,
+        digest="d4",
+        at="a",
+        steps=["a"],
+        fold=FoldRef(revision=4, group="g-origin", offset=0, length=3, digest="f"),
+    ),
 )
 INTENT = Intent(
     step="a",
@@ -157,6 +176,7 @@ BRANCH = Branch(
 )
 RECORDS = [
     CLAIM,
+    FORKED,
     INTENT,
     EFFECT_OPENED,
     EFFECT_DONE,

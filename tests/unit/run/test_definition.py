@@ -9,7 +9,7 @@ from unit.run.fakes import Lab
 from nbresume.plan.header import step_name_of
 from nbresume.plan.notebook import Cell
 from nbresume.run.definition import same_ids
-from nbresume.run.position import Order
+from nbresume.run.order import Order
 
 A, B, C = "%%step a\nx = 1", "%%step b\ny = 1", "%%step c\nz = 1"
 

@@ -1,5 +1,6 @@
 """The table of rules R1 to R3: what a name must be at a step, and what is done."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -8,13 +9,12 @@ from unit.run.samples import COMMITTED, INTENT, changed
 from nbresume.model.folded import RunState
 from nbresume.model.values import Ambient, Output
 from nbresume.plan.notebook import Cell
+from nbresume.run.order import NOWHERE, Order
 from nbresume.run.position import (
-    NOWHERE,
     Action,
     Demand,
     Has,
     Now,
-    Order,
     Positions,
     Wanted,
     decide,
@@ -51,6 +51,17 @@ def plain(version, at, base_at=None):
     if base_at is None:
         return Now(Has.AMBIENT, version, at)
     return Now(Has.AMBIENT, version, at, in_place=True, base_at=base_at)
+
+
+def on_another(version, at, base_version):
+    """Return what a plain cell changed in place on another version of the value."""
+    now = plain(version, at, base_at=2)
+    return replace(now, base_version=base_version)
+
+
+def former(version, at=3):
+    """Return a plain cell's value of another moment."""
+    return Now(Has.FORMER, version, at)
 
 
 def gone(at):
@@ -111,6 +122,22 @@ TABLE = {
     # ambient from a plain cell above the commit that sets the name
     "set by a plain cell above the commit": (VALUE, plain("v:p", 1), B),
     "set by a plain cell above the deletion": (DELETED, plain("v:p", 1), U),
+    # ambient, in place on another version of the demanded value → it is bound
+    "changed on the demanded version": (VALUE, on_another("v:1+", 3, "v:1"), K),
+    "changed on a version of another time": (VALUE, on_another("v:0+", 3, "v:0"), B),
+    "so, and plain cells had changed it": (STORED, on_another("v:0+", 3, "v:0"), A),
+    "changed on a value that nobody above made": (
+        NOTHING,
+        on_another("v:0+", 3, "v:0"),
+        K,
+    ),
+    # a plain cell's value of another moment gives way to what is demanded
+    "of another moment, and a commit made it": (VALUE, former("v:p"), B),
+    "of another moment, and newer is stored": (ONLY_STORED, former("v:p"), A),
+    "of another moment, changed on a commit": (STORED, former("v:0+p"), A),
+    "of another moment, and the stored one": (ONLY_STORED, former("v:p0"), K),
+    "of another moment, and nothing tells": (NOTHING, former("v:p"), R),
+    "of another moment, and a step deleted it": (DELETED, former("v:p"), U),
     # ambient from below N, or in place on a version made by N or below → refused
     "set by a plain cell below": (VALUE, plain("v:p", 8), R),
     "set by a plain cell below after a deletion": (DELETED, plain("v:p", 8), R),

@@ -25,7 +25,7 @@ from nbresume.plan.header import MAGIC, find_header, parse_header, step_name_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import BY_TEXT, NAMED, text_digest
 from nbresume.run.intents import Running
-from nbresume.run.position import Order
+from nbresume.run.order import Order
 from nbresume.run.stepper import Began, StepCell
 from nbresume.ui.ipython.idle import IdleWork
 from nbresume.ui.ipython.namespace import LazyNamespace

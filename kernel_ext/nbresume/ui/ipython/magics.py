@@ -23,10 +23,11 @@ from nbresume.compose.watch import AuditWatch
 from nbresume.errors import NbresumeError, RefusedError
 from nbresume.run.ports import OwnCalls, World
 from nbresume.settings import Settings
+from nbresume.ui.ipython.face import Face
 from nbresume.ui.ipython.hooks import Hooks, rejected, strip_header
 from nbresume.ui.ipython.pages import Pages
 from nbresume.ui.ipython.screen import ShellScreen
-from nbresume.ui.ipython.steps import Face, panel_of, run_line
+from nbresume.ui.ipython.steps import panel_of, run_line
 from nbresume.ui.widget import show_static
 
 _ATTRIBUTE = "_nbresume"

@@ -16,61 +16,20 @@ from nbresume.errors import UsageError
 from nbresume.model.values import EVIDENCE_KINDS, How
 from nbresume.run.explaining import explain
 from nbresume.run.history import Event, events
-from nbresume.run.ports import hurried
 from nbresume.run.recovery import unknown_step
-from nbresume.run.resume import Resumed, resume
+from nbresume.run.resume import Resumed
 from nbresume.run.stored import StoredSources, stored
 from nbresume.run.verify import prove, verify
-from nbresume.run.view import RunView
-from nbresume.run.viewing import view_run
 from nbresume.run.ways import WHOLE, Way
 from nbresume.ui import text
 from nbresume.ui.answers import UNSAID, answer_of
-from nbresume.ui.ipython.pages import Pages, Phase
+from nbresume.ui.ipython.face import Face, pass_face
+from nbresume.ui.ipython.going_back import checkout, diff, fork, undo
+from nbresume.ui.ipython.pages import Phase
 from nbresume.ui.widget import OnMain, Panel
 
 SETTLE = click.Choice([how.value for how in WHOLE])
 KINDS = click.Choice(EVIDENCE_KINDS)
-
-
-class Face:
-    """What the commands work on: the session of this kernel, and who looks at it."""
-
-    def __init__(self, session: Session, pages: Pages) -> None:
-        self.session = session
-        self.pages = pages
-
-    def view(self, *, quick: bool = False) -> RunView:
-        """Return the run as it stands now; quick: reads no long file for it."""
-        session, world = self.session, self.session.parts.world
-        session.journal.refresh()
-        return view_run(
-            session.journal.state,
-            session.order(),
-            session.parts.recovery,
-            hurried(world) if quick else world,
-            run_id=session.journal.run_id,
-            alive=session.parts.claims.is_alive(),
-            counts=session.journal.counts,
-        )
-
-    def glance(self) -> RunView:
-        """Return the run for those who only look."""
-        return self.view(quick=True)
-
-    def resume(self) -> Resumed:
-        """Bind the state after the last committed step."""
-        session, order = self.session, self.session.order()
-        resumed = resume(session.parts, order)
-        self.pages.resumed(resumed.steps)
-        return resumed
-
-    def say(self, line: str) -> None:
-        """Tell the person one line."""
-        self.session.parts.world.screen.say(line)
-
-
-_face = click.make_pass_decorator(Face)
 
 
 @click.group(name="%steps", invoke_without_command=True, add_help_option=False)
@@ -85,7 +44,7 @@ def steps(context: click.Context, *, as_json: bool) -> None:
 
 @steps.command("plan", add_help_option=False)
 @click.option("--from-scratch", is_flag=True, help="As the first run of a new run.")
-@_face
+@pass_face
 def _plan(face: Face, *, from_scratch: bool) -> None:
     """Say what Run All would do, and why."""
     view = face.view()
@@ -94,7 +53,7 @@ def _plan(face: Face, *, from_scratch: bool) -> None:
 
 @steps.command("resume", add_help_option=False)
 @click.option("--take-over", is_flag=True, help="Claim the run from another kernel.")
-@_face
+@pass_face
 def _resume(face: Face, *, take_over: bool) -> None:
     """Bind the state after the last committed step; say which cell is next."""
     session = face.session
@@ -120,7 +79,7 @@ def _told(resumed: Resumed) -> str:
 @click.option("--because", default="", help="Why it may run again.")
 @click.option("--live", is_flag=True, help="From the values as they are now.")
 @click.option("--again", multiple=True, help="Make this effect anew; all for each.")
-@_face
+@pass_face
 def _rerun(
     face: Face, name: str, because: str, *, live: bool, again: tuple[str, ...]
 ) -> None:
@@ -161,7 +120,7 @@ def _unlock(
 @click.option("--effect", default="", help="Key of the effect that it proves.")
 @click.option("--result", help="What that effect gave back, as a Python literal.")
 @click.option("--value", multiple=True, help="NAME=VALUE that the step would set.")
-@_face
+@pass_face
 def _resolve(face: Face, /, name: str, how: str, **given: Any) -> None:
     """Settle a step that is ambiguous (in doubt), or one of its effects."""
     click.echo(_settle(face.session, name, how, given))
@@ -175,7 +134,7 @@ def _settle(session: Session, name: str, how: str, given: dict[str, Any]) -> str
 
 @steps.command("commit", add_help_option=False)
 @click.argument("name")
-@_face
+@pass_face
 def _commit(face: Face, name: str) -> None:
     """Commit the finished body of a step that RAN."""
     record = face.session.stepper.commit_again(name)
@@ -186,7 +145,7 @@ def _commit(face: Face, name: str) -> None:
 @steps.command("rename", add_help_option=False)
 @click.argument("old")
 @click.argument("new")
-@_face
+@pass_face
 def _rename(face: Face, old: str, new: str) -> None:
     """Carry a step's commits over to a new name."""
     session = face.session
@@ -198,7 +157,7 @@ def _rename(face: Face, old: str, new: str) -> None:
 @steps.command("history", add_help_option=False)
 @click.argument("name", default="")
 @click.option("--json", "as_json", is_flag=True, help="Print the events as JSON.")
-@_face
+@pass_face
 def _history(face: Face, name: str, *, as_json: bool) -> None:
     """Show what happened, when, by whom and why."""
     found = _events(face.session, step=name)
@@ -215,7 +174,7 @@ def _events(session: Session, *, step: str = "") -> list[Event]:
 
 @steps.command("explain", add_help_option=False)
 @click.argument("name")
-@_face
+@pass_face
 def _explain(face: Face, name: str) -> None:
     """Say why a step would be replayed, run or refused."""
     view, session = face.view(), face.session
@@ -235,7 +194,7 @@ def _explain(face: Face, name: str) -> None:
 
 @steps.command("inspect", add_help_option=False)
 @click.argument("name")
-@_face
+@pass_face
 def _inspect(face: Face, name: str) -> None:
     """Show what the commit of a step stored."""
     face.session.journal.refresh()
@@ -244,7 +203,7 @@ def _inspect(face: Face, name: str) -> None:
 
 @steps.command("verify", add_help_option=False)
 @click.argument("name", default="")
-@_face
+@pass_face
 def _verify(face: Face, name: str) -> None:
     """Print the proof that a step is committed, or walk over the whole run."""
     face.session.journal.refresh()
@@ -255,7 +214,7 @@ def _verify(face: Face, name: str) -> None:
 
 
 @steps.command("new", add_help_option=False)
-@_face
+@pass_face
 def _new(face: Face) -> None:
     """Start the next run of this notebook; the former one stays as it is."""
     world, store = face.session.parts.world, face.session.store
@@ -274,7 +233,7 @@ def _new(face: Face) -> None:
 
 
 @steps.command("panel", add_help_option=False)
-@_face
+@pass_face
 def _panel(face: Face) -> None:
     """Show the run with buttons."""
     panel_of(face).show()
@@ -318,6 +277,10 @@ def _on_main() -> OnMain:
 
 def _hand_over(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
     loop.call_soon_threadsafe(act)
+
+
+for command in (undo, checkout, fork, diff):
+    steps.add_command(command)
 
 
 def run_line(line: str, face: Face) -> None:
