@@ -6,7 +6,13 @@ whether it changed since, and never compared with another kernel's.
 """
 
 import types
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    MutableMapping,
+)
 from typing import Any
 
 from nbresume.capture import denied
@@ -281,6 +287,21 @@ class Live:
             entry = self._entries[name]
             dirty |= {id(entry.value), *(entry.seen.reach if entry.seen else ())}
         clean = {id(self.namespace[n]) for n in unchanged if n in self.namespace}
+        self.identities.void(dirty - clean)
+
+    def unsettle(self, names: Collection[str]) -> None:
+        """Let no object of these names stand for what was stored of it.
+
+        The running body goes on changing them, and a look at each was taken just now.
+        What other names reach too stays: a change of that is seen by their looks.
+        """
+        dirty: set[int] = set()
+        clean: set[int] = set()
+        for name, entry in self._entries.items():
+            if entry.seen is not None and self._stands(name, entry):
+                reached = dirty if name in names else clean
+                reached.add(id(entry.value))
+                reached.update(entry.seen.reach)
         self.identities.void(dirty - clean)
 
     def set(self, name: str, entry: Entry) -> None:

@@ -27,10 +27,12 @@ from nbresume.run.evidence import Evidence
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
+from nbresume.run.loops import Loops
 from nbresume.run.parts import Parts
 from nbresume.run.plain import PlainCells
 from nbresume.run.ports import World
 from nbresume.run.process import ProcessStates
+from nbresume.run.progress import ProgressKeeper
 from nbresume.run.publishing import Publisher
 from nbresume.run.recovery import Recovery
 from nbresume.run.restore import Restorer
@@ -136,6 +138,7 @@ def _parts(
     process = ProcessStates(world, read=restorer.process)
     snapshot = Snapshot(live, is_stored=restorer.places.__contains__)
     publisher = Publisher(journal, restorer, world)
+    limit = settings.max_step_bytes
     commits = Commits(
         live,
         snapshot,
@@ -144,16 +147,14 @@ def _parts(
         world,
         process,
         publisher,
-        max_step_bytes=settings.max_step_bytes,
+        max_step_bytes=limit,
     )
+    keeper = ProgressKeeper(
+        live, snapshot, restorer, journal, world, process, max_step_bytes=limit
+    )
+    ambient = settings.ambient_limit_bytes
     intents = Intents(
-        live,
-        snapshot,
-        restorer,
-        journal,
-        world,
-        process,
-        ambient_limit_bytes=settings.ambient_limit_bytes,
+        live, snapshot, restorer, journal, world, process, ambient_limit_bytes=ambient
     )
     effects = Effects(live, restorer, journal, world)
     return Parts(
@@ -164,6 +165,7 @@ def _parts(
         process=process,
         intents=intents,
         effects=effects,
+        loops=Loops(live, keeper, effects.scopes, journal, world),
         commits=commits,
         drift=Drift(world),
         evidence=Evidence(

@@ -10,6 +10,7 @@ import msgspec
 from nbresume.model import effects
 from nbresume.model.effects import EffectHistory
 from nbresume.model.evidence import held_against
+from nbresume.model.progress import Saved
 from nbresume.model.records import Committed, Failed, Intent, Resolution
 from nbresume.model.states import Claimant, Facts, Outcome
 from nbresume.model.values import Sighting
@@ -71,6 +72,8 @@ class StepHistory(Folded, kw_only=True):
     """A person asked for it to run again."""
     effects: dict[str, EffectHistory] = {}
     """Key → what is known of that effect, over all attempts."""
+    progress: dict[str, Saved] = {}
+    """Loop → how far it has come, since the last commit and with the present key."""
 
     def commit(self) -> Commit | None:
         """Return the commit that counts, if there is one."""

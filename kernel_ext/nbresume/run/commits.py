@@ -21,7 +21,6 @@ from nbresume.capture.patches import patched
 from nbresume.capture.pickling import dump_atoms
 from nbresume.capture.previews import previews_of
 from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
-from nbresume.capture.touched import is_users
 from nbresume.errors import CaptureError, RefusedError
 from nbresume.model.codec import canonical
 from nbresume.model.records import Committed, Failed
@@ -36,6 +35,7 @@ from nbresume.run.process import ProcessStates, inputs_among, recorded
 from nbresume.run.publishing import Publisher
 from nbresume.run.restore import Restorer
 from nbresume.run.sameness import keep_object_ids
+from nbresume.run.written import look_at
 from nbresume.store.objects import Draft
 
 
@@ -95,32 +95,14 @@ class Commits:
         standing = running.brought.standing
         states, states_lost = self._process.changes(running.process, standing)
         self._process.note(states, standing.step, committed=False)
-        names, before = standing.names, running.before
-        users = self._live.users()
-        loaded = self._live.loaded_in_cell()
-        touched = frozenset(users) if names.wild else running.touched | loaded
-        same = {
-            n
-            for n, v in users.items()
-            if (n in before and before[n] is v) or self._is_loaded(n, v, before)
-        }
-        in_place = self._live.changed(touched) & same
-        stored = {n for n in names.stores if n in users and is_users(n)}
-        lacks = patched(names.patches, users)
-        written = in_place | (users.keys() - same) | stored | lacks.keys()
-        digests = {}
-        for name in written:
-            if name not in in_place:
-                self._fresh_entry(name, running)
-            self._live.mark_attempt(name, running.intent.step)
-            digests[name] = self._live.look(name).digest
-        deleted = frozenset(before.keys() - users.keys())
+        lacks = patched(standing.names.patches, self._live.users())
+        looked = look_at(running, self._live, also=lacks)
         self._live.forget_gone()
         return Changes(
-            written=frozenset(written),
-            in_place=in_place,
-            deleted=deleted,
-            digests=digests,
+            written=looked.written,
+            in_place=looked.in_place,
+            deleted=looked.deleted,
+            digests=looked.digests,
             patched=lacks,
             process=states,
             process_lost=states_lost,
@@ -128,17 +110,6 @@ class Commits:
             duration_s=duration_s,
             cpu_s=cpu_s,
         )
-
-    def _is_loaded(self, name: str, value: Any, before: Mapping[str, Any]) -> bool:
-        """Say whether a name has the value that was loaded while the body ran."""
-        entry = self._live.entry(name)
-        made_here = entry.made is Made.COMMITTED and entry.value is value
-        return made_here and name not in before
-
-    def _fresh_entry(self, name: str, running: Running) -> None:
-        entry = self._live.entry(name)
-        if running.before.get(name) is not entry.value:
-            entry.seen = None
 
     def check_untouched(self, running: Running, changes: Changes) -> None:
         """Pass if every name still has the value that the body left.

@@ -14,6 +14,7 @@ from nbresume.model.codec import record_of
 from nbresume.model.effects import reference_of
 from nbresume.model.envelope import Envelope
 from nbresume.model.evidence import words
+from nbresume.model.progress import place
 from nbresume.model.records import (
     Claim,
     Committed,
@@ -23,6 +24,7 @@ from nbresume.model.records import (
     Intent,
     MadeCurrent,
     Migration,
+    Progress,
     Quarantined,
     Resolution,
     RunRecord,
@@ -137,6 +139,8 @@ def _text(record: RunRecord) -> str:
             return "began"
         case EffectOpened() | EffectDone():
             return _effect(record)
+        case Progress():
+            return f"saved its progress {place(record)}"
         case Committed() | Failed():
             return _outcome(record)
         case Resolution():
@@ -168,6 +172,9 @@ def _why(record: RunRecord, former: Claim | None) -> str:
             return f"{record.reason}{again}"
         case EffectOpened() | EffectDone():
             return _why_effect(record)
+        case Progress():
+            went_on = f", went on at item {record.began}" if record.began else ""
+            return f"loop {record.loop}{went_on}"
         case Committed() | Failed():
             return _why_ended(record)
         case Resolution():

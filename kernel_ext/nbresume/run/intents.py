@@ -52,6 +52,8 @@ class Running:
     """Keys of the effects that the body asked for, in order."""
     seen: list[Sighting] = field(default_factory=list)
     """What the body was seen doing outside."""
+    in_place: set[str] = field(default_factory=set)
+    """Names that it was seen changing in place while it ran."""
     outside: list[str] = field(default_factory=list)
     """How the step is known to touch the outside."""
 

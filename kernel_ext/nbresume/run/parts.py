@@ -12,6 +12,7 @@ from nbresume.run.evidence import Evidence
 from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
+from nbresume.run.loops import Loops
 from nbresume.run.ports import World
 from nbresume.run.process import ProcessStates
 from nbresume.run.publishing import Publisher
@@ -30,6 +31,7 @@ class Parts:
     inputs: Inputs
     intents: Intents
     effects: Effects
+    loops: Loops
     commits: Commits
     drift: Drift
     evidence: Evidence

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from nbresume.errors import NbresumeError, NotCommitted
 from nbresume.model.codec import decode, record_of
 from nbresume.model.manifest import Manifest
-from nbresume.model.records import Committed, EffectDone, Intent, Resolution
+from nbresume.model.records import (
+    Committed,
+    EffectDone,
+    Intent,
+    Progress,
+    Resolution,
+)
 from nbresume.model.values import ManifestRef
 from nbresume.run.journal import Journal
 from nbresume.store.trust import Link
@@ -103,7 +109,7 @@ def _groups(link: Link, report: Report) -> list[ManifestRef]:
     except NbresumeError as error:
         report.problems.append(str(error))
         return []
-    if isinstance(record, Committed):
+    if isinstance(record, Committed | Progress):
         return [record.manifest]
     if isinstance(record, Intent):
         return list(record.ambient_manifests)

@@ -20,6 +20,7 @@ from nbresume.plan.header import body_of
 from nbresume.plan.planner import Verdict
 from nbresume.run.definition import differences
 from nbresume.run.doubt import word_would_settle
+from nbresume.run.looping import progress_view
 from nbresume.run.metrics import Counts, metrics_of
 from nbresume.run.ports import World
 from nbresume.run.position import Order, Positions, Wanted
@@ -319,6 +320,7 @@ def _step_view(
         effect_count=sum(effect.is_done for effect in effects.values()),
         open_effects=open_keys(effects),
         outputs=sorted(record.outputs) if record else [],
+        progress=progress_view(history),
     )
 
 

@@ -80,6 +80,8 @@ def in_terminal(told: str, notebook: str = "NOTEBOOK") -> str:
 def notes(step: StepView) -> str:
     """Return what has to be said about a step, in one line."""
     parts = list(step.reasons)
+    if step.progress is not None:
+        parts.append(step.progress.text)
     if step.not_kept:
         parts.append("without " + ", ".join(sorted(step.not_kept)))
     if step.effect_count:

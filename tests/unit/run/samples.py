@@ -13,6 +13,7 @@ from nbresume.model.records import (
     Intent,
     MadeCurrent,
     Migration,
+    Progress,
     Quarantined,
     Resolution,
 )
@@ -25,6 +26,7 @@ from nbresume.model.values import (
     ManifestRef,
     Options,
     Output,
+    ProcessChange,
     Reported,
     Writer,
 )
@@ -145,11 +147,31 @@ EFFECT_DONE = EffectDone(
     duration_s=0.5,
 )
 
+PROGRESS = Progress(
+    step="a",
+    attempt="a-1",
+    number=2,
+    loop="0@4/0",
+    position=300,
+    total=1000,
+    item=299,
+    item_digest="i",
+    names=["model"],
+    whole=False,
+    in_place=["rows"],
+    not_kept={"lock": "a lock"},
+    process={"rng:random": ProcessChange(version="p")},
+    manifest=REF,
+    payload_bytes=10,
+    next_object=7,
+)
+
 RECORDS = [
     CLAIM,
     INTENT,
     EFFECT_OPENED,
     EFFECT_DONE,
+    PROGRESS,
     COMMITTED,
     FAILED,
     RESOLUTION,

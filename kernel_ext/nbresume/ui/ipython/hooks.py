@@ -22,6 +22,7 @@ from nbresume.compose.graph import Session
 from nbresume.errors import FencedError, NbresumeError, RefusedError
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import MAGIC, find_header, parse_header, step_name_of
+from nbresume.plan.loops import loops_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import text_digest
 from nbresume.run.intents import Running
@@ -190,9 +191,11 @@ class Hooks:
                 code_version=code_version(body),
                 code=cell.source,
                 cell=cell.text,
+                loops=loops_of(body),
             )
         )
         if began is Began.RUNS:
+            self._session.parts.loops.after_save(self._pages.advanced)
             self._pages.tell(header.name, cell.told, Phase.RUNNING)
             return body
         self._pages.tell(header.name, cell.told, Phase.RESTORED)
