@@ -65,6 +65,7 @@ class Session:
         """Go on as another session: the next run of the same notebook."""
         self.stepper, self.parts, self.plain = other.stepper, other.parts, other.plain
         self.audit, self.trials = other.audit, other.trials
+        other.order.auto = self.order.auto
         self.order = other.order
 
 

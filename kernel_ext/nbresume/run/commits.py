@@ -196,7 +196,8 @@ class Commits:
             revision = self._journal.append(record, attempt=running.intent.attempt)
             self._restorer.learn(packed.ref, packed.manifest)
             self._publisher.publish(revision, record, packed.manifest)
-            self._settle(record, changes)
+            quiet = running.intent.options.auto
+            self._settle(record, changes, quiet=quiet)
         finally:
             let_through()
         return record
@@ -215,7 +216,7 @@ class Commits:
         except RefusedError:
             # the names have moved on: the next step brings them to their positions
             return commit.record
-        self._settle(commit.record, changes)
+        self._settle(commit.record, changes, quiet=running.intent.options.auto)
         return commit.record
 
     def _free_group(self, attempt: str) -> str:
@@ -328,8 +329,11 @@ class Commits:
 
     # -- after the commit point -------------------------------------------------
 
-    def _settle(self, record: Committed, changes: Changes) -> None:
-        """Give the names their committed versions; tell what was not kept."""
+    def _settle(self, record: Committed, changes: Changes, *, quiet: bool) -> None:
+        """Give the names their committed versions; tell what was not kept.
+
+        Not of a step that nobody marked: it makes such values anew by itself.
+        """
         for name in changes.written:
             entry = self._live.find(name)
             if entry is None:
@@ -345,7 +349,7 @@ class Commits:
         self._process.note(changes.process, record.step, committed=True)
         told = {n: r for n, r in record.not_kept.items() if r != CLOSED_FILE}
         told |= changes.process_lost
-        if told:
+        if told and not (quiet and not record.effects):
             names = ", ".join(f"{name} ({why})" for name, why in told.items())
             self._world.screen.say(
                 f"step {record.step} is committed without {names}; a step marked "

@@ -282,6 +282,7 @@ def _options(header: Header) -> Options:
         effects=header.effects,
         pure=header.pure,
         always=header.always,
+        auto=header.auto,
         retry=header.retry,
         reads=list(header.reads),
         after=[str(step) for step in header.after],

@@ -79,6 +79,8 @@ class StepView(_View, frozen=True, kw_only=True):
     outputs: list[str]
     progress: ProgressView | None = None
     """How far it had come, if it is running or was cut off in a loop."""
+    title: str = ""
+    """First words of its cell, if nobody gave it a name; else empty."""
 
 
 class ClaimView(_View, frozen=True, kw_only=True):

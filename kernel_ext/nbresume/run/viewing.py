@@ -15,9 +15,11 @@ from nbresume.model.histories import Commit, StepHistory
 from nbresume.model.printing import parse
 from nbresume.model.records import Committed
 from nbresume.model.states import Outcome, State
+from nbresume.plan.auto import title_of
 from nbresume.plan.code_version import code_version
-from nbresume.plan.header import body_of
+from nbresume.plan.header import body_of, find_header
 from nbresume.plan.planner import Verdict
+from nbresume.run.automatic import runs_anew
 from nbresume.run.definition import differences
 from nbresume.run.doubt import word_would_settle
 from nbresume.run.looping import progress_view
@@ -260,7 +262,10 @@ def _ways(
 
 
 def _is_always(history: StepHistory) -> bool:
-    return history.attempt is not None and history.attempt.intent.options.always
+    options = history.attempt.intent.options if history.attempt else None
+    if options is None:
+        return False
+    return options.always or (options.auto and runs_anew(history))
 
 
 def _orphan(history: StepHistory, recovery: Recovery, order: Order) -> StepView:
@@ -321,7 +326,14 @@ def _step_view(
         open_effects=open_keys(effects),
         outputs=sorted(record.outputs) if record else [],
         progress=progress_view(history),
+        title=_title(order, at[1]),
     )
+
+
+def _title(order: Order, place: int) -> str:
+    """Return the first words of a cell that is a step without a header."""
+    source = order.cells[place].source if place >= 0 else ""
+    return title_of(source) if find_header(source) is None else ""
 
 
 def _effects(record: Committed) -> list[str]:

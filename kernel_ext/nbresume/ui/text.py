@@ -108,7 +108,7 @@ def _row(step: StepView, *, resume_from: str) -> tuple[str, ...]:
     mark = "→" if step.name == resume_from else MARKS[step.state]
     return (
         mark,
-        step.name,
+        f"{step.name}  {step.title}".rstrip(),
         WORDS[step.state],
         duration(step.duration_s),
         size(step.payload_bytes) if step.revision >= 0 else "",
