@@ -37,9 +37,14 @@ class Caller:
     namespace: Mapping[str, Any]
     """Its global names."""
     code: str
-    """Name of its code; ``<module>`` is the cell's own."""
+    """Name of its code."""
     span: Span
     """Where the call stands."""
+
+    @property
+    def is_cell(self) -> bool:
+        """Say whether it is the cell's own code, as Python or IPython names that."""
+        return self.code == "<module>" or self.code.startswith("<cell line")
 
 
 @dataclass(slots=True)
@@ -113,6 +118,10 @@ class Loops:
         self._texts = {text.span: text for text in texts}
         self._open, self._outer, self._number = [], count(), 0
 
+    def know(self, texts: Iterable[LoopText]) -> None:
+        """Let a magic around the body, such as ``%%time``, have the body's loops."""
+        self._texts |= {text.span: text for text in texts}
+
     def end(self) -> None:
         """Let nothing of the attempt save progress any more."""
         self._texts, self._open = {}, []
@@ -159,7 +168,7 @@ class Loops:
                 remedy="Write the loop in the cell itself.",
                 step=step,
             )
-        if caller.namespace is not self._live.namespace or caller.code != "<module>":
+        if caller.namespace is not self._live.namespace or not caller.is_cell:
             raise LoopRefused(
                 refused,
                 because=f"it stands in {caller.code}, whose local names no progress "

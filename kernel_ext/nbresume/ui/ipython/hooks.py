@@ -177,6 +177,8 @@ class Hooks:
         stepping = self._session.stepper.running is not None
         if self._cell is not None and not stepping and not self._depth:
             self._session.plain.begin(names_of(tree))
+        elif stepping:
+            self._session.parts.loops.know(loops_of(tree))
         return tree
 
     def _visit_step(self, options: str, tree: ast.Module) -> ast.Module:
