@@ -150,14 +150,15 @@ def _parts(
         publisher,
         max_step_bytes=limit,
     )
-    keeper = ProgressKeeper(
-        live, snapshot, restorer, journal, world, process, max_step_bytes=limit
-    )
     ambient = settings.ambient_limit_bytes
     intents = Intents(
         live, snapshot, restorer, journal, world, process, ambient_limit_bytes=ambient
     )
     effects = Effects(live, restorer, journal, world)
+    inside = effects.scopes.is_inside
+    evidence = Evidence(journal, world, settings.undeclared, inside_effect=inside)
+    stored = (live, snapshot, restorer, journal, world, process, evidence)
+    keeper = ProgressKeeper(*stored, max_step_bytes=limit)
     return Parts(
         live=live,
         snapshot=snapshot,
@@ -169,12 +170,7 @@ def _parts(
         loops=Loops(live, keeper, effects.scopes, journal, world),
         commits=commits,
         drift=Drift(world),
-        evidence=Evidence(
-            journal,
-            world,
-            settings.undeclared,
-            inside_effect=effects.scopes.is_inside,
-        ),
+        evidence=evidence,
         publisher=publisher,
         claims=recovery.claims,
         recovery=recovery,

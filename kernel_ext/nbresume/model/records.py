@@ -185,6 +185,10 @@ class Progress(Record, frozen=True, kw_only=True):
     not_kept: dict[str, str] = {}
     """Name → reason: the cell's lines above the loop make it anew."""
     process: dict[str, ProcessChange] = {}
+    effects: list[str] = []
+    """Keys of the effects that what is done asked for, by whichever attempt."""
+    seen: list[Sighting] = []
+    """What was seen of it outside."""
     manifest: ManifestRef
     payload_bytes: int = 0
     """Written for this record: what is durable already is only referred to."""

@@ -16,6 +16,7 @@ from nbresume.capture.touched import sharing
 from nbresume.errors import CaptureError, LoopRefused, RefusedError, StoreError
 from nbresume.model.progress import Saved
 from nbresume.model.records import Progress
+from nbresume.run.evidence import Evidence
 from nbresume.run.intents import Running
 from nbresume.run.journal import Journal
 from nbresume.run.packing import Beside, pack, progress_attributes
@@ -63,6 +64,7 @@ class ProgressKeeper:
         journal: Journal,
         world: World,
         states: ProcessStates,
+        evidence: Evidence,
         *,
         max_step_bytes: int,
     ) -> None:
@@ -72,6 +74,7 @@ class ProgressKeeper:
         self._journal = journal
         self._world = world
         self._states = states
+        self._evidence = evidence
         self._max_step_bytes = max_step_bytes
         self._told: set[str] = set()
 
@@ -218,6 +221,8 @@ class ProgressKeeper:
             in_place=sorted(running.in_place & captured.bindings.keys()),
             not_kept=captured.not_kept,
             process=changes,
+            effects=list(running.effects),
+            seen=self._evidence.so_far(),
             manifest=packed.ref,
             payload_bytes=draft.payload_bytes,
             next_object=self._live.identities.next_object,
@@ -301,6 +306,8 @@ class ProgressKeeper:
             for name in {*record.deleted, *self._not_yet(record, made)}:
                 self._live.unset(name)
             running.in_place |= set(record.in_place)
+            running.effects = dict.fromkeys([*record.effects, *running.effects])
+            self._evidence.inherit(record.seen)
             self._states.go_on(record.process, states, step)
             for name in values:
                 self._live.look(name)

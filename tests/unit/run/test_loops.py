@@ -648,6 +648,61 @@ def test_effects_in_a_loop_are_replayed_item_by_item(did):
     assert k["made"] == list(range(6))
 
 
+def test_what_the_items_that_are_done_did_outside_locks_the_step(did):
+    """The attempt that commits saw nothing itself, and goes on with their work."""
+    body = SUM.replace("did(n)", "reach(n)\n    did(n)")
+    lab = lab_of(did, body)
+    lab.tools["reach"] = lambda n: (
+        n or k.world.watch.fire("socket.connect", None, ("example.org", 443))
+    )
+    did.dies_at = {7}
+    k = lab.kernel()
+    k.go()
+    k = lab.kernel()
+    k.go()
+    assert k.state("train") is State.AMBIGUOUS
+    answer = Answer(how=How.RETRY, because="looked")
+    k.parts.recovery.resolve("train", answer)
+    lab.tools["reach"] = lambda _: None
+    k = lab.kernel()
+    k.go()
+
+    assert did.items[7:] == [6, 7, 8, 9]
+    assert k.commits("train").effects[0].startswith("it was seen")
+
+
+def test_effects_of_items_that_are_done_lock_the_step(did):
+    """Also if no item that is done again asks for one."""
+    body = SUM.replace(
+        "did(n)", "did(n)\n    if n == 0:\n        effect('mail', print, 'once')"
+    )
+    lab = lab_of(did, "from nbresume import effect" + body)
+    did.dies_at = {7}
+    killed(lab)
+    k = lab.kernel()
+    k.go()
+
+    assert k.commits("train").effects == ["it made the effect 'mail'"]
+
+
+def test_inputs_come_back_in_the_same_kernel_too(did):
+    """Ctrl-C, the cell again: an input that was changed in place is as it was saved."""
+    body = (
+        "for n in resumable(range(6), every=2, bar=False):\n"
+        "    rows.append(n)\n    box['n'] = n\n    did(n)"
+    )
+    lab = lab_of(did, body, made="%%step made\nrows, box = [], {}\nsame = rows")
+    did.dies_at, did.raises = {3}, KeyboardInterrupt()
+    k = lab.kernel()
+    k.go()
+    k.go("train")
+
+    assert did.items == [0, 1, 2, 2, 3, 4, 5]
+    assert (k["rows"], k["box"]) == (list(range(6)), {"n": 5})
+    assert k["same"] is k["rows"]
+    assert k.commits("train").in_place == ["box", "rows", "same"]
+
+
 def test_a_fenced_kernel_stops_at_its_next_progress(did):
     """It does no further item, and what it saved before is gone on from elsewhere."""
     lab = lab_of(did, SUM)
