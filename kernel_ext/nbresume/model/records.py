@@ -162,7 +162,8 @@ class Progress(Record, frozen=True, kw_only=True):
     number: int
     """Counts the attempt's progress records; their group ends with it."""
     loop: str
-    """Which loop: ``0`` is the first one, ``0@4/0`` the first inside its item 4."""
+    """Which loop of the cell's text: ``0`` is the first one, ``0.2`` that, entered for
+    the third time, ``0@4/1`` the second one in item 4 of the first."""
     position: int
     """So many items are done."""
     total: int = -1

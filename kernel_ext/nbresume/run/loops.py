@@ -6,9 +6,9 @@ cell's lines run again; an item that is not the one that was done is refused.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 from nbresume.capture.atoms import is_atom
@@ -67,7 +67,8 @@ class Loop:
     is_saved_here: bool = True
     """The state in which its present item began can be had again."""
     has_inner: bool = False
-    inner: Iterator[int] = field(default_factory=count)
+    inner: Counter[int] = field(default_factory=Counter)
+    """Loop of the cell's text → how often its present item has entered it."""
     item: tuple[int, Any, str] | None = None
     """(place, item, digest) of one that can be compared later; the item is a small
     immutable value, or None if its digest was taken."""
@@ -89,9 +90,9 @@ class Loops:
         self._scopes = scopes
         self._journal = journal
         self._world = world
-        self._texts: dict[Span, LoopText] = {}
+        self._texts: dict[Span, tuple[int, LoopText]] = {}
         self._open: list[Loop] = []
-        self._outer: Iterator[int] = count()
+        self._outer: Counter[int] = Counter()
         self._number = 0
         self._told: Callable[[str], None] = lambda _: None
 
@@ -115,12 +116,13 @@ class Loops:
 
     def begin(self, texts: Iterable[LoopText]) -> None:
         """Let the body of an attempt have these resumable loops."""
-        self._texts = {text.span: text for text in texts}
-        self._open, self._outer, self._number = [], count(), 0
+        self._texts, self._open, self._outer, self._number = {}, [], Counter(), 0
+        self.know(texts)
 
     def know(self, texts: Iterable[LoopText]) -> None:
-        """Let a magic around the body, such as ``%%time``, have the body's loops."""
-        self._texts |= {text.span: text for text in texts}
+        """Let the body have these too: a magic around it has its own tree run."""
+        for text in texts:
+            self._texts[text.span] = (len(self._texts), text)
 
     def end(self) -> None:
         """Let nothing of the attempt save progress any more."""
@@ -141,15 +143,16 @@ class Loops:
             The caller is a part of no running step.
         """
         scope = self._scopes.current("the loop was not begun")
-        text = self._text(scope.step, caller)
+        index, text = self._text(scope.step, caller)
         running = scope.running
         self._check_names(running, names)
         outer = self._open[-1] if self._open else None
-        if outer is None:
-            path = str(next(self._outer))
-        else:
+        path, entered = "", self._outer
+        if outer is not None:
             outer.has_inner = True
-            path = f"{outer.path}@{outer.position}/{next(outer.inner)}"
+            path, entered = f"{outer.path}@{outer.position}/", outer.inner
+        path += f"{index}.{entered[index]}" if entered[index] else f"{index}"
+        entered[index] += 1
         now_s = self._world.clock.monotonic_s()
         wish = Wish(names, text.fleeting)
         loop = Loop(
@@ -159,7 +162,7 @@ class Loops:
         loop.position = loop.began = saved.record.position if saved else 0
         return loop, self._items(loop, items, running)
 
-    def _text(self, step: str, caller: Caller) -> LoopText:
+    def _text(self, step: str, caller: Caller) -> tuple[int, LoopText]:
         refused = f"the loop of step {step} was not begun"
         if threading.current_thread() is not threading.main_thread():
             raise LoopRefused(
@@ -217,7 +220,7 @@ class Loops:
                     yield item
                     loop.position += 1
                     loop.items += 1
-                    loop.inner = count()
+                    loop.inner = Counter()
                     self._between(loop, running)
                 self._exhausted(loop, running)
         finally:
@@ -304,8 +307,9 @@ class Loops:
             self._skip(loop, iterator, record, step)
         self._keeper.restore(running, saved)
         loop.wish.more |= set(record.names)
+        where = "" if record.loop == "0" else f" (loop {record.loop})"
         self._world.screen.say(
-            f"step {step} goes on {place(record)} of loop {record.loop}, saved "
+            f"step {step} goes on {place(record)}{where}, saved "
             f"{saved.at:%Y-%m-%d %H:%M:%S}"
         )
 

@@ -333,6 +333,41 @@ def test_two_loops_after_each_other(did, at):
     assert len(did.items) <= 8 + 2 + 2
 
 
+def test_a_loop_that_is_left_out_is_not_taken_for_the_next_one(did):
+    """The way through the cell depends on what the first attempt did outside."""
+    body = (
+        "made, used = 0, []\nif not cached:\n"
+        "    for n in resumable(range(4), every=1, bar=False):\n"
+        "        made += 1\n    cached.append(1)\n"
+        "for n in resumable(range(4), every=1, bar=False):\n"
+        "    used.append(n)\n    did(n)"
+    )
+    lab = lab_of(did, body)
+    lab.tools["cached"] = []
+    did.dies_at = {0}
+    killed(lab)
+    k = lab.kernel()
+    k.go()
+
+    assert k["used"] == [0, 1, 2, 3]
+
+
+def test_a_loop_that_is_entered_again_and_again(did):
+    """In a loop that saves nothing itself: each entry is a loop of its own."""
+    body = (
+        "log = []\nfor turn in range(3):\n"
+        "    for n in resumable(range(4), every=2, bar=False):\n"
+        "        log.append((turn, n))\n        did((turn, n))"
+    )
+    for at in range(12):
+        lab = lab_of(did, body)
+        did.items, did.dies_at = [], {at}
+        killed(lab)
+        k = lab.kernel()
+        k.go()
+        assert k["log"] == [(turn, n) for turn in range(3) for n in range(4)], at
+
+
 def test_a_loop_that_took_long_is_saved_at_its_end(did):
     """Nothing of it is done again, whatever happens below it."""
     lab = lab_of(did, TWO)
