@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nbresume.capture.registry import register
     from nbresume.compose import open_checkpoints
     from nbresume.compose.effects import effect, idempotency_key, usage
+    from nbresume.compose.loops import resumable
     from nbresume.errors import NbresumeError
     from nbresume.run.view import RunView
     from nbresume.store.checkpoints import Checkpoint, CheckpointStore
@@ -30,6 +31,7 @@ _LAZY = {
     "load_ipython_extension": "nbresume.ui.ipython.magics",
     "open_checkpoints": "nbresume.compose",
     "register": "nbresume.capture.registry",
+    "resumable": "nbresume.compose.loops",
     "unload_ipython_extension": "nbresume.ui.ipython.magics",
     "usage": "nbresume.compose.effects",
 }
@@ -45,6 +47,7 @@ __all__ = [
     "load_ipython_extension",
     "open_checkpoints",
     "register",
+    "resumable",
     "unload_ipython_extension",
     "usage",
 ]

@@ -15,6 +15,7 @@ The tree is grouped by what the caller can do about it::
     │  ├─ NotTrusted           the store was written under another key
     │  ├─ EffectRefused        an effect cannot be called here, or so
     │  ├─ EffectNotKept        an effect is done, and its result could not be kept
+    │  ├─ LoopRefused          a resumable loop cannot be kept, or not be gone on with
     │  ├─ NotKeptRefusal       (also a NotKeptError) a step needs such a value
     │  └─ NotCommitted         there is nothing committed where something was asked for
     ├─ ConflictError         the revision is not the current one: load and decide anew
@@ -68,6 +69,7 @@ class ErrorKind(StrEnum):
     UNFIT = "unfit"
     EFFECT = "effect"
     EFFECT_NOT_KEPT = "effect-not-kept"
+    LOOP = "loop"
 
 
 class _Told(BaseException):
@@ -173,6 +175,12 @@ class EffectNotKept(RefusedError):
     """An effect is done and is not repeated, but its result could not be kept."""
 
     kind = ErrorKind.EFFECT_NOT_KEPT
+
+
+class LoopRefused(RefusedError):
+    """A loop whose progress cannot be saved here, or not be gone on with."""
+
+    kind = ErrorKind.LOOP
 
 
 class ConflictError(NbresumeError):

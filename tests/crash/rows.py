@@ -28,6 +28,14 @@ IDEMPOTENT = BODY.replace(
     "'charge', lambda: note('work.charge=' + idempotency_key()) or [6])",
 )
 """By an effect whose remote does equal calls with one key once."""
+LOOPING = BODY.replace(
+    "rows",
+    "from nbresume import resumable\ndone = []\n"
+    "for n in resumable(range(3), every=1, bar=False):\n    done.append(n)\n"
+    "assert done == [0, 1, 2]\nrows",
+    1,
+)
+"""The same around a loop that saves its progress after each of its items."""
 BEFORE = "as before"
 CUT = "cut off"
 COMMITTED = "committed"
@@ -303,6 +311,46 @@ OUTSIDE = (
     ),
 )
 """Points 7 to 14: the kernel ends there; the body makes effects, or was seen."""
+
+PROGRESS_WRITES = 2
+"""Writes by one progress: metadata and bytes of a pack."""
+PROGRESS_FLUSHES = 5
+"""As many files, then the folders of the pack, of the group and of the run."""
+
+
+def _looping(point: int, title: str, fault: Fault, **changes: bool) -> Row:
+    return Row(point, title, fault, CUT, 1, code=LOOPING, **changes)
+
+
+def _progress(event: str, nth: int, **changes: str) -> Fault:
+    return Fault(event, "", "/data.zarr/", since="intent", nth=nth, **changes)
+
+
+LOOPS = (
+    *(
+        _looping(
+            37, f"write {n} of a progress torn", _progress("write", n, action="torn")
+        )
+        for n in range(1, PROGRESS_WRITES + 1)
+    ),
+    *(
+        _looping(
+            37,
+            f"flush {n} of a progress",
+            _progress("flush", n),
+            is_like_another=1 < n < PROGRESS_FLUSHES,
+        )
+        for n in range(1, PROGRESS_FLUSHES + 1)
+    ),
+    _looping(37, "before the progress", Fault("append", "progress")),
+    *(_looping(37, title, fault) for title, fault in _record("progress")),
+    *(_looping(38, title, fault) for title, fault in _visible("progress")),
+    _looping(38, "progress not published", Fault("publish", since="progress")),
+    _looping(38, "before the next progress", Fault("append", "progress", nth=2)),
+    _looping(38, "next progress durable", Fault("created", "progress", nth=2)),
+    _looping(38, "behind the loop", Fault("ended")),
+)
+"""Points 37 and 38: the kernel ends while a loop saves its progress, and after it."""
 
 _ERRORS = ("ENOSPC", "EIO", "EROFS")
 _DEVICE = (

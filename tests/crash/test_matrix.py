@@ -15,7 +15,7 @@ pytestmark = pytest.mark.kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES = {"plain": "", "effects": "--effects"}
-LAST_POINT = 36
+LAST_POINT = 38
 EFFECT_ABSENT = 8
 
 
@@ -139,6 +139,33 @@ def test_a_kernel_that_ends_around_a_call(play, row, situation, options):
     scene.expect("calls at the end", former + acted + row.again, scene.acted())
 
 
+QUICK_LOOPS = {
+    ("progress torn, half", "first"),
+    ("progress visible, folder not flushed", "recovery"),
+}
+
+
+@pytest.mark.parametrize(
+    ("row", "situation", "options"), every(rows.LOOPS, quick=QUICK_LOOPS)
+)
+def test_a_kernel_that_ends_in_a_loop(play, row, situation, options):
+    """The loop goes on at whatever progress is there, and its step commits once."""
+    scene = play(situation, options, row)
+    shell = scene.ready()
+    marks = scene.outside.marks().count("work")
+    shell.arm(row.fault)
+    scene.dies(shell)
+
+    scene.look()
+    ran = scene.outside.marks().count("work") - marks
+    scene.expect("marks of the body", row.marks, ran)
+    scene.expect("state", state_after(row, scene, ""), before(scene))
+    scene.finish()
+    scene.expect(
+        "marks at the end", marks + 2 * row.marks, scene.outside.marks().count("work")
+    )
+
+
 @pytest.mark.parametrize(
     ("row", "situation", "options"),
     every(rows.FAILURES, quick={("ENOSPC payload write 3", "first")}),
@@ -196,7 +223,7 @@ def test_a_store_whose_reply_is_lost(play, row, situation, options):
 
 def test_every_point_has_a_row():
     """Each point of the ladder is run, here or elsewhere, or is listed with why not."""
-    tables = (rows.KILLS, rows.OUTSIDE, rows.FAILURES, rows.LOST_REPLIES)
+    tables = (rows.KILLS, rows.OUTSIDE, rows.LOOPS, rows.FAILURES, rows.LOST_REPLIES)
     run = {row.point for table in tables for row in table}
     run |= {24, 25, 26, 27, 28, 29}
 

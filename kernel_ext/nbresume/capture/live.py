@@ -6,7 +6,7 @@ whether it changed since, and never compared with another kernel's.
 """
 
 import types
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -103,6 +103,11 @@ class Live(Known):
     def fresh_look(self, value: Any) -> Look:
         """Return a look at a value as it is now."""
         return look(value, self.namespace, named=self.names.named)
+
+    def look_anew(self, name: str) -> Look:
+        """Return a look taken now: the value may have changed since the last one."""
+        self.saw(name, self.fresh_look(self.entry(name).value))
+        return self.look(name)
 
     def _look_at_all(self) -> None:
         """Look at every value that was never looked at."""
@@ -273,6 +278,20 @@ class Live(Known):
             if entry.seen:
                 dirty |= self.identities.known_among(entry.seen.reach.keys())
             self.identities.void(dirty - clean)
+
+    def unsettle(self, names: Collection[str]) -> None:
+        """Let no object of these names stand for what was stored of it.
+
+        The running body goes on changing them, and a look at each was taken just now.
+        What other names reach too stays: a change of that is seen by their looks.
+        """
+        reaches = {
+            n: self.look(n).reach.keys() for n in names if n in self.names.compound
+        }
+        dirty = set[int]().union(*map(self.identities.known_among, reaches.values()))
+        for name in self._holders.of(dirty) - reaches.keys():
+            dirty -= self.identities.known_among(self.look(name).reach.keys())
+        self.identities.void(dirty)
 
     def set(self, name: str, entry: Entry) -> None:
         """Bind the name to the entry's value."""

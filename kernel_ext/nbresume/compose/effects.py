@@ -15,6 +15,8 @@ from nbresume.errors import EffectRefused, UsageError
 from nbresume.run import calls
 from nbresume.run.calls import Absent, Happened, Options
 from nbresume.run.effects import Effects
+from nbresume.run.loops import Loops
+from nbresume.run.parts import Parts
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,6 +46,19 @@ class Active:
         EffectRefused
             No run is active, or this is the child of a fork.
         """
+        return self._parts(refused).effects
+
+    def loops(self, refused: str) -> Loops:
+        """Return the resumable loops of the active run.
+
+        Raises
+        ------
+        EffectRefused
+            No run is active, or this is the child of a fork.
+        """
+        return self._parts(refused).loops
+
+    def _parts(self, refused: str) -> Parts:
         if self._session is None:
             raise EffectRefused(
                 refused,
@@ -58,7 +73,7 @@ class Active:
                 remedy="Call effects in the kernel itself; let worker processes return "
                 "what is to be done.",
             )
-        return self._session.parts.effects
+        return self._session.parts
 
 
 ACTIVE = Active()

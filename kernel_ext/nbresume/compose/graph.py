@@ -32,10 +32,12 @@ from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
 from nbresume.run.local_code import LocalCode
+from nbresume.run.loops import Loops
 from nbresume.run.parts import Parts
 from nbresume.run.plain import PlainCells
 from nbresume.run.ports import World
 from nbresume.run.process import ProcessStates
+from nbresume.run.progress import ProgressKeeper
 from nbresume.run.publishing import Publisher
 from nbresume.run.recovery import Recovery
 from nbresume.run.restore import Restorer
@@ -70,6 +72,7 @@ class Session:
         self.stepper, self.parts, self.plain = other.stepper, other.parts, other.plain
         self.audit, self.trials = other.audit, other.trials
         self.file_slices = other.file_slices
+        other.order.auto = self.order.auto
         self.order = other.order
 
 
@@ -156,6 +159,7 @@ def _parts(
     process = ProcessStates(world, read=restorer.process)
     snapshot = Snapshot(live, is_stored=restorer.places.__contains__)
     publisher = Publisher(journal, restorer, world)
+    limit = settings.max_step_bytes
     commits = Commits(
         live,
         snapshot,
@@ -164,21 +168,20 @@ def _parts(
         world,
         process,
         publisher,
-        max_step_bytes=settings.max_step_bytes,
+        max_step_bytes=limit,
     )
+    ambient = settings.ambient_limit_bytes
     intents = Intents(
-        live,
-        snapshot,
-        restorer,
-        journal,
-        world,
-        process,
-        ambient_limit_bytes=settings.ambient_limit_bytes,
+        live, snapshot, restorer, journal, world, process, ambient_limit_bytes=ambient
     )
     effects = Effects(live, restorer, journal, world)
     code = LocalCode(live, world)
     files = Files(world.disk)
     inputs = Inputs(live, restorer, world, process, files)
+    inside = effects.scopes.is_inside
+    evidence = Evidence(journal, world, settings.undeclared, inside_effect=inside)
+    stored = (live, snapshot, restorer, journal, world, process, evidence)
+    keeper = ProgressKeeper(*stored, max_step_bytes=limit)
     return Parts(
         files=files,
         file_watch=FileWatch(live, code, files, world),
@@ -191,14 +194,10 @@ def _parts(
         process=process,
         intents=intents,
         effects=effects,
+        loops=Loops(live, keeper, effects.scopes, journal, world),
         commits=commits,
         drift=Drift(world),
-        evidence=Evidence(
-            journal,
-            world,
-            settings.undeclared,
-            inside_effect=effects.scopes.is_inside,
-        ),
+        evidence=evidence,
         publisher=publisher,
         claims=recovery.claims,
         recovery=recovery,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from nbresume.compose.stores import OpenStore, open_journal
 from nbresume.errors import NotTrusted
 from nbresume.model.printing import parse
+from nbresume.plan import auto
 from nbresume.plan.header import body_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell
@@ -32,7 +33,13 @@ class SavedOrder:
     def __init__(self, world: World, journal: Journal) -> None:
         self._world = world
         self._journal = journal
-        self._known: tuple[tuple[Cell, ...], Order] | None = None
+        self._known: tuple[tuple[Cell, ...], bool | None, Order] | None = None
+        self.auto: bool | None = None
+        """Whether every cell is a step; None: as the notebook's own text says."""
+
+    def is_one(self, cell_id: str) -> bool:
+        """Say whether no two cells of the saved notebook have this id."""
+        return sum(cell.cell_id == cell_id for cell in self().cells) <= 1
 
     def __call__(self) -> Order:
         """Return notebook order: the saved file's, else that of first intents.
@@ -42,11 +49,13 @@ class SavedOrder:
         cells = self._world.notebook.cells()
         if cells is None:
             return _by_first_intents(self._journal)
-        now = tuple(cells)
-        if self._known is None or self._known[0] != now:
-            self._known = (now, Order.of(cells, "the saved notebook"))
+        now = (tuple(cells), self.auto)
+        if self._known is None or self._known[:2] != now:
+            if auto.switched(cells) if self.auto is None else self.auto:
+                cells = auto.with_steps(cells)
+            self._known = (*now, Order.of(cells, "the saved notebook"))
         state = self._journal.state
-        return self._known[1].owned(lambda name: owner_of(name, state))
+        return self._known[2].owned(lambda name: owner_of(name, state))
 
 
 def _by_first_intents(journal: Journal) -> Order:

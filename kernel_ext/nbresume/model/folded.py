@@ -8,7 +8,7 @@ from functools import cached_property
 
 import msgspec
 
-from nbresume.model import effects
+from nbresume.model import effects, progress
 from nbresume.model.commits import committed_by_evidence, trim
 from nbresume.model.histories import Attempt, Commit, StepHistory
 from nbresume.model.index import RunIndex
@@ -24,6 +24,7 @@ from nbresume.model.records import (
     MadeCurrent,
     Migration,
     OfStep,
+    Progress,
     Quarantined,
     Resolution,
     RunRecord,
@@ -132,10 +133,8 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
         match record:
             case Intent():
                 self._intend(record, revision, epoch, at)
-            case EffectOpened() | EffectDone():
-                known = self._history(record.step, revision).effects
-                effects.note(known, record, at)
-                self.usage = used(self.usage, reported=record.reported)
+            case EffectOpened() | EffectDone() | Progress():
+                self._go_on(record, revision, at)
             case Committed():
                 self._commit(record, Commit(revision=revision, at=at, record=record))
             case Failed():
@@ -146,6 +145,18 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
                 self._make_current(record)
             case Branch():
                 self._history(record.step, revision).branch = record
+
+    def _go_on(
+        self, record: EffectOpened | EffectDone | Progress, revision: int, at: datetime
+    ) -> None:
+        """Fold in what a body says while it runs."""
+        history = self._history(record.step, revision)
+        if isinstance(record, Progress):
+            progress.note(history.progress, record, revision=revision, at=at)
+            self.next_object = max(self.next_object, record.next_object)
+        else:
+            effects.note(history.effects, record, at)
+        self.usage = used(self.usage, reported=record.reported)
 
     def _stand(
         self, record: Claim | Quarantined | Migration, epoch: int, at: datetime
@@ -171,6 +182,9 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
     def _intend(self, intent: Intent, revision: int, epoch: int, at: datetime) -> None:
         history = self._history(intent.step, revision)
         history.attempts += 1
+        former = history.attempt
+        if former is not None and former.intent.key != intent.key:
+            history.progress = {}  # other code or inputs: it starts from these
         writer = self.claim.writer if self.claim else None
         history.attempt = Attempt(
             revision=revision,
@@ -200,6 +214,7 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
         history.keys.pop(record.key, None)
         history.keys[record.key] = commit.revision
         history.rerun = None
+        history.progress = {}
         trim(history.commits, history.keys, current=history.current)
         self.next_object = max(self.next_object, record.next_object)
         self.usage = used(
@@ -228,6 +243,7 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
             # also of a step that never ran: a person says that it is a new one
             asked = self._history(record.step, revision)
             asked.rerun = record
+            asked.progress = {}
             effects.renew(asked.effects, record.again)
             return
         history = self.steps.get(record.step)

@@ -10,6 +10,7 @@ import msgspec
 from nbresume.model import effects
 from nbresume.model.effects import EffectHistory
 from nbresume.model.evidence import held_against
+from nbresume.model.progress import Saved
 from nbresume.model.records import Branch, Committed, Failed, Intent, Resolution
 from nbresume.model.states import Claimant, Facts, Outcome
 from nbresume.model.values import Sighting
@@ -73,6 +74,8 @@ class StepHistory(Folded, kw_only=True):
     """Key → what is known of that effect, over all attempts."""
     branch: Branch | None = None
     """The last decision whether it is taken; None if it never had a condition."""
+    progress: dict[str, Saved] = {}
+    """Loop → how far it has come, since the last commit and with the present key."""
 
     @property
     def is_left_out(self) -> bool:

@@ -172,6 +172,50 @@ class Failed(Record, frozen=True, kw_only=True):
     reported: Reported | None = None
 
 
+class Progress(Record, frozen=True, kw_only=True):
+    """A loop of a running attempt has come so far; its payloads are durable before."""
+
+    KIND: ClassVar[str] = "nbresume.progress"
+    step: str
+    attempt: str
+    number: int
+    """Counts the attempt's progress records; their group ends with it."""
+    loop: str
+    """Which loop of the cell's text: ``0`` is the first one, ``0.2`` that, entered for
+    the third time, ``0@4/1`` the second one in item 4 of the first."""
+    position: int
+    """So many items are done."""
+    total: int = -1
+    """How many there are; -1 if that is not known."""
+    finished: bool = False
+    """The loop has come to its end."""
+    began: int = 0
+    """The position at which this attempt entered the loop."""
+    item: int = -1
+    """An item that is done and whose digest is known; -1 if none is."""
+    item_digest: str = ""
+    names: list[str]
+    """Names whose values are kept."""
+    whole: bool = True
+    """They are all that the step had set or changed; False: the author chose."""
+    deleted: list[str] = []
+    """Names that stood before the step and that it had deleted."""
+    in_place: list[str] = []
+    """Names that stood before the step and whose value it had changed in place."""
+    not_kept: dict[str, str] = {}
+    """Name → reason: the cell's lines above the loop make it anew."""
+    process: dict[str, ProcessChange] = {}
+    effects: list[str] = []
+    """Keys of the effects that what is done asked for, by whichever attempt."""
+    seen: list[Sighting] = []
+    """What was seen of it outside."""
+    manifest: ManifestRef
+    payload_bytes: int = 0
+    """Written for this record: what is durable already is only referred to."""
+    next_object: int = 0
+    reported: Reported | None = None
+
+
 class Resolution(Record, frozen=True, kw_only=True):
     """Somebody, or a declared policy, settled a step."""
 
@@ -314,6 +358,7 @@ OfStep = (
     Intent
     | EffectOpened
     | EffectDone
+    | Progress
     | Committed
     | Failed
     | Resolution

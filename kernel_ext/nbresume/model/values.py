@@ -99,6 +99,8 @@ class Options(Value, frozen=True, kw_only=True):
     effects: bool = False
     pure: bool = False
     always: bool = False
+    auto: bool = False
+    """Nobody marked the cell: every cell of the notebook is a step."""
     retry: bool = False
     reads: list[str] = []
     after: list[str] = []

@@ -32,6 +32,8 @@ class Header:
     """The author vouches that the step does not act on the outside."""
     always: bool = False
     """The step runs each time, also when nothing changed."""
+    auto: bool = False
+    """The cell has no header: every cell of the notebook is a step."""
     retry: bool = False
     """A step in doubt may run again without asking."""
     reads: tuple[str, ...] = ()

@@ -35,6 +35,7 @@ from nbresume.run.process import ProcessStates, inputs_among, recorded
 from nbresume.run.publishing import Publisher
 from nbresume.run.restore import Restorer
 from nbresume.run.sameness import keep_object_ids
+from nbresume.run.written import look_at
 from nbresume.store.drafts import Draft
 
 
@@ -94,23 +95,13 @@ class Commits:
         standing = running.brought.standing
         states, states_lost = self._process.changes(running.process, standing)
         self._process.note(states, standing.step, committed=False)
-        names, moved = standing.names, self._live.moved()
-        users = self._live.names.users
-        loaded = self._live.loaded_in_cell()
-        touched = frozenset(users) if names.wild else running.touched | loaded
-        in_place = (self._live.changed(touched) & users.keys()) - moved.bound
-        stored = {n for n in names.stores if n in users}
-        lacks = patched(names.patches, users)
-        written = in_place | moved.bound | stored | lacks.keys()
-        digests = {}
-        for name in written:
-            self._live.mark_attempt(name, running.intent.step)
-            digests[name] = self._live.look(name).digest
+        lacks = patched(standing.names.patches, self._live.users())
+        looked = look_at(running, self._live, also=lacks)
         return Changes(
-            written=frozenset(written),
-            in_place=in_place,
-            deleted=frozenset(moved.lost),
-            digests=digests,
+            written=looked.written,
+            in_place=looked.in_place,
+            deleted=looked.deleted,
+            digests=looked.digests,
             patched=lacks,
             process=states,
             process_lost=states_lost,
@@ -204,7 +195,8 @@ class Commits:
             revision = self._journal.append(record, attempt=running.intent.attempt)
             self._restorer.learn(packed.ref, packed.manifest)
             self._publisher.publish(revision, record, packed.manifest)
-            self._settle(record, changes)
+            quiet = running.intent.options.auto
+            self._settle(record, changes, quiet=quiet)
         finally:
             let_through()
         return record
@@ -223,7 +215,7 @@ class Commits:
         except RefusedError:
             # the names have moved on: the next step brings them to their positions
             return commit.record
-        self._settle(commit.record, changes)
+        self._settle(commit.record, changes, quiet=running.intent.options.auto)
         return commit.record
 
     def _free_group(self, attempt: str) -> str:
@@ -339,8 +331,11 @@ class Commits:
 
     # -- after the commit point -------------------------------------------------
 
-    def _settle(self, record: Committed, changes: Changes) -> None:
-        """Give the names their committed versions; tell what was not kept."""
+    def _settle(self, record: Committed, changes: Changes, *, quiet: bool) -> None:
+        """Give the names their committed versions; tell what was not kept.
+
+        Not of a step that nobody marked: it makes such values anew by itself.
+        """
         for name in changes.written:
             entry = self._live.find(name)
             if entry is None:
@@ -356,7 +351,7 @@ class Commits:
         self._process.note(changes.process, record.step, committed=True)
         told = {n: r for n, r in record.not_kept.items() if r != CLOSED_FILE}
         told |= changes.process_lost
-        if told:
+        if told and not (quiet and not record.effects):
             names = ", ".join(f"{name} ({why})" for name, why in told.items())
             self._world.screen.say(
                 f"step {record.step} is committed without {names}; a step marked "

@@ -55,6 +55,18 @@ class Evidence:
         self._unwatch()
         return list(self._seen.values())
 
+    def so_far(self) -> list[Sighting]:
+        """Return what the running attempt was seen doing until now."""
+        return list(self._seen.values())
+
+    def inherit(self, seen: list[Sighting]) -> None:
+        """Count what earlier attempts were seen doing whose work this one goes on with.
+
+        It is no doubt about this attempt: no note is made of it.
+        """
+        for sighting in seen:
+            self._seen.setdefault(sighting.what, sighting)
+
     def outside(
         self, intent: Intent, seen: list[Sighting], effects: list[str]
     ) -> list[str]:

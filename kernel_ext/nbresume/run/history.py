@@ -14,6 +14,7 @@ from nbresume.model.codec import record_of
 from nbresume.model.effects import reference_of
 from nbresume.model.envelope import Envelope
 from nbresume.model.evidence import words
+from nbresume.model.progress import place
 from nbresume.model.records import (
     Branch,
     Claim,
@@ -25,6 +26,7 @@ from nbresume.model.records import (
     Intent,
     MadeCurrent,
     Migration,
+    Progress,
     Quarantined,
     Resolution,
     RunRecord,
@@ -136,21 +138,31 @@ def _text(record: RunRecord) -> str:
             return _claimed(record)
         case Intent():
             return "began"
-        case EffectOpened() | EffectDone():
-            return _effect(record)
+        case EffectOpened() | EffectDone() | Progress():
+            return _went_on(record)
         case Committed() | Failed():
             return _outcome(record)
         case Resolution():
             about = f"effect {record.effect!r} " if record.effect else ""
             again = f", again: {', '.join(record.again)}" if record.again else ""
             return f"{about}settled as {record.how}{_proof(record)}{again}"
-        case MadeCurrent():
-            renamed = f", was {record.renamed_from}" if record.renamed_from else ""
-            return f"commit of revision {record.commit} is current{renamed}"
-        case Branch():
-            return "is taken" if record.taken else "is not taken"
+        case MadeCurrent() | Branch():
+            return _chosen(record)
         case _:
             return _text_of_chain(record)
+
+
+def _went_on(record: EffectOpened | EffectDone | Progress) -> str:
+    if isinstance(record, Progress):
+        return f"saved its progress {place(record)}"
+    return _effect(record)
+
+
+def _chosen(record: MadeCurrent | Branch) -> str:
+    if isinstance(record, Branch):
+        return "is taken" if record.taken else "is not taken"
+    renamed = f", was {record.renamed_from}" if record.renamed_from else ""
+    return f"commit of revision {record.commit} is current{renamed}"
 
 
 def _claimed(record: Claim) -> str:
@@ -171,16 +183,14 @@ def _text_of_chain(record: Quarantined | Migration) -> str:
 
 def _why(record: RunRecord, former: Claim | None) -> str:
     match record:
-        case Forked():
-            origin = record.origin
-            return (
-                f"run {origin.run} up to step {origin.at}, revision {origin.revision}"
-            )
         case Claim():
             return _why_claimed(record, former)
         case Intent():
             again = f", repeats attempt {record.recovers}" if record.recovers else ""
             return f"{record.reason}{again}"
+        case Progress():
+            went_on = f", went on at item {record.began}" if record.began else ""
+            return f"loop {record.loop}{went_on}"
         case EffectOpened() | EffectDone():
             return _why_effect(record)
         case Committed() | Failed():
@@ -203,6 +213,9 @@ def _why_chosen(record: MadeCurrent | Branch) -> str:
 
 
 def _why_claimed(record: Claim, former: Claim | None) -> str:
+    if isinstance(record, Forked):
+        origin = record.origin
+        return f"run {origin.run} up to step {origin.at}, revision {origin.revision}"
     if former is None:
         return "the run begins"
     if record.took_over:

@@ -54,6 +54,8 @@ class Running:
     """What the body was seen doing outside."""
     files: FileRecord = field(default_factory=FileRecord)
     """What the body did with files."""
+    in_place: set[str] = field(default_factory=set)
+    """Names that it was seen changing in place while it ran."""
     outside: list[str] = field(default_factory=list)
     """How the step is known to touch the outside."""
 
@@ -283,6 +285,7 @@ def _options(header: Header) -> Options:
         effects=header.effects,
         pure=header.pure,
         always=header.always,
+        auto=header.auto,
         retry=header.retry,
         reads=list(header.reads),
         after=[str(step) for step in header.after],

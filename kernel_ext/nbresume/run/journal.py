@@ -20,6 +20,7 @@ from nbresume.model.records import (
     EffectOpened,
     Failed,
     Intent,
+    Progress,
     Quarantined,
     Record,
     Resolution,
@@ -31,7 +32,7 @@ from nbresume.run.moves import (
 )
 from nbresume.run.reader import JournalReader
 
-_CARRIERS = (Intent, EffectOpened, EffectDone, Committed, Failed)
+_CARRIERS = (Intent, EffectOpened, EffectDone, Progress, Committed, Failed)
 """Records of the claimant that carry what the user's code reported."""
 
 FOLD_FLOOR_BYTES = 16_384

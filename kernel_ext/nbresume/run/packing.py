@@ -11,7 +11,7 @@ from typing import Any
 from nbresume.capture.snapshot import Captured
 from nbresume.model.codec import canonical
 from nbresume.model.manifest import Manifest, Place
-from nbresume.model.records import Committed
+from nbresume.model.records import Committed, Progress
 from nbresume.model.values import ManifestRef
 from nbresume.store.drafts import Blob, Draft
 from nbresume.store.objects import Objects
@@ -127,6 +127,19 @@ def ambient_attributes(manifest: Manifest, group: str) -> dict[str, Any]:
                 for name, b in manifest.names.items()
             },
             "arrays": _arrays(manifest, group),
+        }
+    }
+
+
+def progress_attributes(record: Progress, manifest: Manifest) -> dict[str, Any]:
+    """Return the attributes of a group of progress: the commit may refer to it."""
+    return {
+        ATTRIBUTE: {
+            "kind": Progress.KIND,
+            "step": record.step,
+            "loop": record.loop,
+            "position": record.position,
+            "arrays": _arrays(manifest, record.manifest.group),
         }
     }
 

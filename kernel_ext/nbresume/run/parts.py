@@ -16,6 +16,7 @@ from nbresume.run.inputs import Inputs
 from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
 from nbresume.run.local_code import LocalCode
+from nbresume.run.loops import Loops
 from nbresume.run.ports import World
 from nbresume.run.process import ProcessStates
 from nbresume.run.publishing import Publisher
@@ -35,6 +36,7 @@ class Parts:
     branches: Branches
     intents: Intents
     effects: Effects
+    loops: Loops
     commits: Commits
     drift: Drift
     evidence: Evidence

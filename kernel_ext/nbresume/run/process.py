@@ -161,8 +161,8 @@ class ProcessStates:
 
     def _put_back(self, name: str) -> None:
         default = process.restorable_default(name, self._loaded)
-        self._made.pop(name, None)
         if default is not None:
+            self._made.pop(name, None)
             self._apply(name, default)
 
     def _bring_delta(self, name: str, positions: Changes, n: int) -> None:
@@ -227,6 +227,8 @@ class ProcessStates:
         former = commit.record.process if commit is not None else {}
         # a step that only seeds finds what it seeded: it must not lose it
         also = {name for name in former if name.startswith("rng:")}
+        # and one that goes on may come to where an attempt of it had begun
+        also |= {n for n, maker in self._made.items() if maker.step == standing.step}
         changed = process.changes(
             baseline.states,
             after,
@@ -237,6 +239,19 @@ class ProcessStates:
             baseline.states, after, libraries_before=baseline.libraries
         )
         return dict(changed), lost
+
+    def go_on(
+        self, changes: Mapping[str, ProcessChange], states: States, step: str
+    ) -> None:
+        """Set the states that a step had changed at a point between two items."""
+        for name, change in changes.items():
+            state = process.GONE if change.gone else states.get(name)
+            if state is None:
+                continue
+            self._apply(name, state)
+            if not process.is_delta(name):
+                self._made[name] = _Maker(f"attempt:{change.version}", step=step)
+        process.apply_pending()
 
     def note(self, changed: States, step: str, *, committed: bool) -> None:
         """Note that a step's body, committed or not, changed states."""

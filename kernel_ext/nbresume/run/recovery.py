@@ -11,6 +11,7 @@ from datetime import datetime
 from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError
 from nbresume.model.effects import doubtful_keys, open_keys
 from nbresume.model.histories import Attempt, StepHistory
+from nbresume.model.progress import has_advanced
 from nbresume.model.records import Resolution
 from nbresume.model.states import Claimant, State, state_of
 from nbresume.model.values import How
@@ -153,7 +154,7 @@ class Recovery:
         if state is State.AMBIGUOUS or (ended and not self._settings.attended):
             return self._by_policy(standing, history, attempt)
         if state is State.INTERRUPTED:
-            return self._again(standing.step, attempt)
+            return self._again(history, attempt)
         if ended:
             because = "run again by somebody who could see how it ended"
             return Passage(
@@ -198,7 +199,7 @@ class Recovery:
         resolution = self._retry(standing, history, attempt, because, policy=policy)
         passage = Passage(recovers=attempt.intent.attempt)
         if attempt.failed is None:
-            passage = self._again(step, attempt)
+            passage = self._again(history, attempt)
         repeats = frozenset(open_keys(history.effects))
         return replace(passage, resolution=resolution, repeats=repeats)
 
@@ -221,10 +222,13 @@ class Recovery:
             acknowledged=self.told(history, standing.order),
         )
 
-    def _again(self, step: str, attempt: Attempt) -> Passage:
+    def _again(self, history: StepHistory, attempt: Attempt) -> Passage:
+        step = history.name
         if self._settings.attended:
             return Passage(recovers=attempt.intent.attempt)
         unattended = attempt.intent.unattended + 1
+        if has_advanced(history.progress, attempt.intent.attempt):
+            unattended = 1  # it came further than the one before: it gets there
         if unattended > self._settings.unattended_limit:
             raise RefusedError(
                 f"step {step} was not run",

@@ -19,7 +19,7 @@ from nbresume.errors import CaptureError, Damaged, NotKeptRefusal, RefusedError
 from nbresume.model.displays import Shown
 from nbresume.model.histories import Commit
 from nbresume.model.manifest import Manifest, Place, Source, Unit
-from nbresume.model.records import Committed
+from nbresume.model.records import Committed, Progress
 from nbresume.model.values import Ambient, ManifestRef
 from nbresume.run.manifests import read_manifest
 from nbresume.run.ports import World
@@ -197,7 +197,7 @@ class Restorer:
 
         def load() -> Any:
             try:
-                return self._rebuilt(name, record.manifest, record.step)
+                return self.rebuilt(name, record.manifest, record.step)
             except RefusedError as error:
                 self.broken[record.attempt] = error.because
                 raise
@@ -220,7 +220,7 @@ class Restorer:
         RefusedError
             Its payload is damaged.
         """
-        value = self._rebuilt(name, ref, "")
+        value = self.rebuilt(name, ref, "")
         cells: tuple[CellText, ...] = tuple(ambient.cells)
         entry = Entry(
             value,
@@ -233,7 +233,8 @@ class Restorer:
             entry.version = ambient.version
         self._live.set(name, entry)
 
-    def _rebuilt(self, name: str, ref: ManifestRef, step: str) -> Any:
+    def rebuilt(self, name: str, ref: ManifestRef, step: str) -> Any:
+        """Return a name's value, or refuse it with the step or cell that made it."""
         maker = f"step {step}" if step else "a plain cell"
         remedy = f"Run step {step} again." if step else "Run its cell again."
         try:
@@ -285,8 +286,8 @@ class Restorer:
             self._live.unset(name)
         return self._drop_not_kept(commit)
 
-    def process(self, record: Committed) -> dict[str, Any]:
-        """Return the process states that a commit holds, by name.
+    def process(self, record: Committed | Progress) -> dict[str, Any]:
+        """Return the process states that a record holds, by name.
 
         Raises
         ------

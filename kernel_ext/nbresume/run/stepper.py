@@ -25,6 +25,7 @@ from nbresume.model.histories import Commit
 from nbresume.model.records import Committed
 from nbresume.plan.header import Header
 from nbresume.plan.key import differences
+from nbresume.plan.loops import LoopText
 from nbresume.plan.names import Names
 from nbresume.plan.notebook import Cell
 from nbresume.plan.planner import spoken
@@ -64,6 +65,8 @@ class StepCell:
     """Text of the cell, stored for the record."""
     cell: CellText
     """(cell id, digest of its text)."""
+    loops: tuple[LoopText, ...] = ()
+    """Its resumable loops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,7 @@ class Stepper:
         self._tell_rerun(standing, reason)
         self._open(brought, passage, reason)
         self._code = cell.code
+        parts.loops.begin(cell.loops)
         parts.world.screen.start()
         sys.audit("nbresume.body", cell.header.name)
         return Began.RUNS
@@ -228,6 +232,7 @@ class Stepper:
             attempt = passage.resolution.attempt
             parts.journal.append(passage.resolution, attempt=attempt)
         self._ran = None
+        parts.loops.announce(brought)
         self._running = parts.intents.open(brought, passage, reason=reason)
         parts.effects.begin(self._running, passage.repeats)
         parts.evidence.begin(self._running.intent)
@@ -259,6 +264,7 @@ class Stepper:
             return
         self._running = None
         sys.audit("nbresume.ended", running.intent.step)
+        parts.loops.end()
         left_open = parts.effects.end()
         parts.file_watch.end()
         running.seen = parts.evidence.end()

@@ -13,6 +13,7 @@ from nbresume.model.records import (
     EffectDone,
     Forked,
     Intent,
+    Progress,
     Resolution,
 )
 from nbresume.model.values import ManifestRef
@@ -113,7 +114,7 @@ def _groups(link: Link, journal: Journal, report: Report) -> list[ManifestRef]:
     except NbresumeError as error:
         report.problems.append(str(error))
         return []
-    if isinstance(record, Committed):
+    if isinstance(record, Committed | Progress):
         return [record.manifest]
     if isinstance(record, Intent):
         return list(record.ambient_manifests)

@@ -25,6 +25,19 @@ class _View(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pass
 
 
+class ProgressView(_View, frozen=True, kw_only=True):
+    """How far the loops of a step have come that is not committed."""
+
+    position: int
+    """Items of the outermost loop that is known that are done."""
+    total: int
+    """How many it has; -1 if that is not known."""
+    at: datetime
+    """When it was saved last."""
+    text: str
+    """In words, of loops in each other too: ``at item 300 of 1000``."""
+
+
 class StepView(_View, frozen=True, kw_only=True):
     """One step as people see it."""
 
@@ -68,6 +81,10 @@ class StepView(_View, frozen=True, kw_only=True):
     """Its author lets it run each time: at every resume, too."""
     holds: bool = False
     """A resume may begin below it."""
+    progress: ProgressView | None = None
+    """How far it had come, if it is running or was cut off in a loop."""
+    title: str = ""
+    """First words of its cell, if nobody gave it a name; else empty."""
 
 
 class ClaimView(_View, frozen=True, kw_only=True):

@@ -12,11 +12,14 @@ from nbresume.model.folded import RunState
 from nbresume.model.histories import StepHistory
 from nbresume.model.records import Committed
 from nbresume.model.states import Outcome, State
+from nbresume.plan.auto import title_of
+from nbresume.plan.header import find_header
 from nbresume.plan.planner import Verdict
 from nbresume.run.definition import differences, same_ids
 from nbresume.run.doubt import word_would_settle
 from nbresume.run.file_states import Files
 from nbresume.run.foresight import Foreseen, foresee, resume_point
+from nbresume.run.looping import progress_view
 from nbresume.run.metrics import Counts, metrics_of
 from nbresume.run.order import NOWHERE, Order
 from nbresume.run.ports import World
@@ -218,7 +221,15 @@ def _step_view(one: Foreseen, recovery: Recovery, order: Order) -> StepView:
         outputs=sorted(record.outputs) if record else [],
         always=one.always,
         holds=one.place >= 0 and one.holds,
+        progress=progress_view(history),
+        title=_title(order, one.place),
     )
+
+
+def _title(order: Order, place: int) -> str:
+    """Return the first words of a cell that is a step without a header."""
+    source = order.cells[place].source if place >= 0 else ""
+    return title_of(source) if find_header(source) is None else ""
 
 
 def _effects(record: Committed) -> list[str]:

@@ -205,11 +205,12 @@ class _Runner:
         self._heard = heard
         self._code = [c for c in notebook.cells if c.cell_type == "code"]
         self._bar: Any = None
+        self._client: Any = None
         self.cell_name = ""
         """The cell that runs or ran last; empty before the first."""
 
     def run(self) -> None:
-        client = NotebookClient(
+        client = self._client = NotebookClient(
             self._notebook,
             timeout=None,
             kernel_name=self._order.kernel or self._kernel(),
@@ -253,6 +254,8 @@ class _Runner:
     def _on_cell(self, cell: Any, cell_index: int) -> None:
         if cell.cell_type != "code":
             return
+        # the kernel knows a cell by its id, as front ends tell it
+        self._client.kc.session.metadata = {"cellId": cell.get("id", "")}
         step = step_name_of(cell.source)
         self.cell_name = f"step {step}" if step else f"cell {cell_index + 1}"
         self._bar.set_description(self.cell_name)

@@ -82,6 +82,8 @@ def in_terminal(told: str, notebook: str = "NOTEBOOK") -> str:
 def notes(step: StepView) -> str:
     """Return what has to be said about a step, in one line."""
     parts = list(step.reasons)
+    if step.progress is not None:
+        parts.append(step.progress.text)
     if step.not_kept:
         parts.append("without " + ", ".join(sorted(step.not_kept)))
     if step.effect_count:
@@ -108,7 +110,7 @@ def _row(step: StepView, *, resume_from: str) -> tuple[str, ...]:
     mark = "→" if step.name == resume_from else MARKS[step.state]
     return (
         mark,
-        step.name,
+        f"{step.name}  {step.title}".rstrip(),
         WORDS[step.state],
         duration(step.duration_s),
         size(step.payload_bytes) if step.revision >= 0 else "",

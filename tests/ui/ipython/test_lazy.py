@@ -21,13 +21,13 @@ STEPS = (
 def loads(monkeypatch):
     """Count which names are rebuilt."""
     seen = []
-    rebuilt = Restorer._rebuilt
+    rebuilt = Restorer.rebuilt
 
     def count(self, name, ref, step):
         seen.append(name)
         return rebuilt(self, name, ref, step)
 
-    monkeypatch.setattr(Restorer, "_rebuilt", count)
+    monkeypatch.setattr(Restorer, "rebuilt", count)
     return seen
 
 

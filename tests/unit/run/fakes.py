@@ -26,6 +26,7 @@ from nbresume.model.states import State
 from nbresume.model.values import Writer
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, find_header, parse_header, step_name_of
+from nbresume.plan.loops import loops_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell, text_digest
 from nbresume.run.forks import Wanted
@@ -458,6 +459,7 @@ class Kernel:
                 code_version=code_version(body),
                 code=source,
                 cell=text,
+                loops=loops_of(body),
             )
             began = self.session.stepper.begin(cell)
         except FencedError as error:

@@ -15,6 +15,7 @@ from nbresume.model.records import (
     Intent,
     MadeCurrent,
     Migration,
+    Progress,
     Quarantined,
     Resolution,
 )
@@ -28,6 +29,7 @@ from nbresume.model.values import (
     Options,
     Origin,
     Output,
+    ProcessChange,
     Reported,
     Writer,
 )
@@ -174,12 +176,32 @@ BRANCH = Branch(
     taken=False,
     actor="someone",
 )
+PROGRESS = Progress(
+    step="a",
+    attempt="a-1",
+    number=2,
+    loop="0@4/0",
+    position=300,
+    total=1000,
+    item=299,
+    item_digest="i",
+    names=["model"],
+    whole=False,
+    in_place=["rows"],
+    not_kept={"lock": "a lock"},
+    process={"rng:random": ProcessChange(version="p")},
+    manifest=REF,
+    payload_bytes=10,
+    next_object=7,
+)
+
 RECORDS = [
     CLAIM,
     FORKED,
     INTENT,
     EFFECT_OPENED,
     EFFECT_DONE,
+    PROGRESS,
     COMMITTED,
     FAILED,
     RESOLUTION,

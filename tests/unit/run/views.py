@@ -116,6 +116,18 @@ def interrupted() -> RunView:
     return lab.kernel().view()
 
 
+def looping() -> RunView:
+    """Return the view when the kernel died inside a loop that had saved progress."""
+    lab = _lab(_nothing)
+    lab.edit(
+        fit="%%step fit --after load\nfrom nbresume import resumable\ny = x\n"
+        "for n in resumable(range(1000), every=300, bar=False):\n"
+        "    if n == 700:\n        die()"
+    )
+    lab.kernel().go()
+    return lab.kernel().view()
+
+
 def abandoned() -> RunView:
     """Return the view when a person gave the step in doubt up."""
     lab = _lab(_dies)
@@ -193,6 +205,7 @@ GOLDEN = {
         ambiguous,
         effects,
         interrupted,
+        looping,
         abandoned,
         evidence,
         stale,

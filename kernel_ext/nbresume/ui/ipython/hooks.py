@@ -8,7 +8,6 @@ statement, and gives the body back, an empty module, or raises ``InputRejected``
 """
 
 import ast
-import re
 import sys
 import threading
 from dataclasses import dataclass
@@ -21,18 +20,30 @@ from nbresume.capture.entries import CellText
 from nbresume.compose.graph import Session
 from nbresume.errors import FencedError, NbresumeError, RefusedError
 from nbresume.plan.code_version import code_version
-from nbresume.plan.header import MAGIC, find_header, parse_header, step_name_of
+from nbresume.plan.header import (
+    MAGIC,
+    Header,
+    find_header,
+    parse_header,
+    step_name_of,
+)
+from nbresume.plan.loops import loops_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import BY_TEXT, NAMED, text_digest
 from nbresume.run.intents import Running
 from nbresume.run.order import Order
 from nbresume.run.stepper import Began, StepCell
+from nbresume.ui.ipython.auto import header_of
 from nbresume.ui.ipython.idle import IdleWork
 from nbresume.ui.ipython.namespace import LazyNamespace
 from nbresume.ui.ipython.pages import Pages, Phase
-
-_RESULTS = re.compile(r"_{1,3}|_\d+|_i{1,3}|_i\d+|Out|_oh|In|_ih")
-"""Names under which IPython keeps the results and texts of earlier cells."""
+from nbresume.ui.ipython.refusals import (
+    in_subshell,
+    internal,
+    misplaced,
+    refuse_results,
+    rejected,
+)
 
 
 def strip_header(lines: list[str]) -> list[str]:
@@ -57,18 +68,6 @@ def _inner_magic(body: list[str]) -> list[str]:
     text = "".join(body[first + 1 :])
     call = f"get_ipython().run_cell_magic({name!r}, {line.strip()!r}, {text!r})\n"
     return [*body[:first], call]
-
-
-def rejected(error: NbresumeError | FencedError) -> InputRejected:
-    """Return the error as one that stops the cell and keeps the hook registered."""
-    kind = type(error)
-    both: Any = type(
-        kind.__name__, (kind, InputRejected), {"__module__": kind.__module__}
-    )
-    stopped: InputRejected = both.__new__(both)
-    stopped.args = error.args
-    vars(stopped).update(vars(error))
-    return stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +95,8 @@ class Hooks:
         self._idle.every(self._file_slice)
         self._cell: _Cell | None = None
         self._is_step = False
+        self._is_visited = False
+        """The running cell was decided over: a magic in it may have a tree visited."""
         self._depth = 0
         self._notices: list[str] = []
         """What idle work found out, told when the next cell begins."""
@@ -116,6 +117,10 @@ class Hooks:
     def _parent(self) -> dict[str, Any]:
         get_parent = getattr(self._shell, "get_parent", None)
         return get_parent() if get_parent else {}
+
+    def told_id(self) -> str:
+        """Return the id that the front end told of the running cell; "" if none."""
+        return self._cell.told if self._cell else ""
 
     def _identify(self, cell_id: str | None, source: str) -> _Cell:
         """Find the cell in the notebook: by id, else by step name, else by text."""
@@ -138,7 +143,7 @@ class Hooks:
             self._depth += 1
             return
         told = getattr(info, "cell_id", None)
-        self._is_step = False
+        self._is_step = self._is_visited = False
         try:
             self._end_idle()
             cell_id = told or self._parent().get("metadata", {}).get("cellId")
@@ -151,11 +156,15 @@ class Hooks:
         options = _marker(tree)
         broken, self._broken = self._broken, None
         if broken is not None:
-            raise rejected(_internal(broken)) from broken
+            raise rejected(internal(broken)) from broken
         try:
-            if options is None:
-                return self._visit_plain(tree)
-            return self._visit_step(options, tree)
+            visited, self._is_visited = self._is_visited, True
+            if options is not None:
+                return self._visit_step(options, tree)
+            header = None if visited else self._automatic(tree)
+            if header is not None:
+                return self._begin(header, tree)
+            return self._visit_plain(tree)
         except (NbresumeError, FencedError) as error:
             self._tell_refused()
             raise rejected(error) from error
@@ -163,27 +172,46 @@ class Hooks:
             raise
         except Exception as error:
             # anything else would unregister this hook, and steps would run unseen
-            raise rejected(_internal(error)) from error
+            raise rejected(internal(error)) from error
 
     def _visit_plain(self, tree: ast.Module) -> ast.Module:
         stepping = self._session.stepper.running is not None
         if self._cell is not None and not stepping and not self._depth:
             self._session.plain.begin(names_of(tree))
+        elif stepping:
+            self._session.parts.loops.know(loops_of(tree))
         return tree
 
     def _visit_step(self, options: str, tree: ast.Module) -> ast.Module:
         header = parse_header(options)
         cell = self._cell
         if cell is None or self._depth or find_header(cell.source) is None:
-            refused = _misplaced(header.name)
+            refused = misplaced(header.name)
             self._refused_inside = refused if self._depth else None
             raise refused
         if threading.current_thread() is not threading.main_thread():
-            raise _in_subshell(header.name)
+            raise in_subshell(header.name)
+        return self._begin(header, ast.Module(body=tree.body[1:], type_ignores=[]))
+
+    def _automatic(self, tree: ast.Module) -> Header | None:
+        """Return the header of a step that nobody marked; None if it is no step."""
+        cell = self._cell
+        if cell is None or self._depth or not self._session.order.auto:
+            return None
+        if threading.current_thread() is not threading.main_thread():
+            return None
+        return header_of(
+            self._session, tree, cell_id=cell.text[0], told=cell.told, text=cell.source
+        )
+
+    def _begin(self, header: Header, body: ast.Module) -> ast.Module:
+        """Replay a step, or return its body, whose intent is durable."""
+        cell = self._cell
+        if cell is None:
+            raise misplaced(header.name)
         self._is_step = True
-        body = ast.Module(body=tree.body[1:], type_ignores=[])
         names = names_of(body)
-        _refuse_results(header.name, names.reads)
+        refuse_results(header.name, names.reads)
         began = self._session.stepper.begin(
             StepCell(
                 header=header,
@@ -191,9 +219,11 @@ class Hooks:
                 code_version=code_version(body),
                 code=cell.source,
                 cell=cell.text,
+                loops=loops_of(body),
             )
         )
         if began is Began.RUNS:
+            self._session.parts.loops.after_save(self._pages.advanced)
             self._pages.tell(header.name, cell.told, Phase.RUNNING)
             return body
         phase = Phase.RESTORED if began is Began.REPLAYED else Phase.NOT_TAKEN
@@ -287,7 +317,7 @@ class Hooks:
         except (NbresumeError, FencedError, KeyboardInterrupt) as error:
             self._fail(result, error)
         except Exception as error:  # noqa: BLE001 - IPython would swallow it and reply ok
-            self._fail(result, _internal(error))
+            self._fail(result, internal(error))
         self._tell_ended(running, cell, result)
         if cell is not None:
             self._begin_idle(cell, step=step)
@@ -341,41 +371,3 @@ def _marker(tree: ast.Module) -> str | None:
         case [ast.Expr(value=ast.Constant(value=str(text), kind="u"))]:
             return text.removeprefix(MAGIC) if text.startswith(MAGIC) else None
     return None
-
-
-def _refuse_results(step: str, reads: frozenset[str]) -> None:
-    results = sorted(name for name in reads if _RESULTS.fullmatch(name))
-    if results:
-        raise RefusedError(
-            f"step {step} was not run",
-            because=f"it reads {', '.join(results)}, the result of another cell, which "
-            "no commit keeps",
-            remedy="Bind that result to a name in its cell and use the name here.",
-            step=step,
-        )
-
-
-def _misplaced(step: str) -> RefusedError:
-    return RefusedError(
-        f"step {step} was not run",
-        because="%%step stands in a cell that runs inside another cell, or silently",
-        remedy="Put %%step NAME on the first line of a cell of its own and run it.",
-        step=step,
-    )
-
-
-def _in_subshell(step: str) -> RefusedError:
-    return RefusedError(
-        f"step {step} was not run",
-        because="it was sent to a subshell, beside a cell that may be running",
-        remedy="Run it in the notebook's main shell.",
-        step=step,
-    )
-
-
-def _internal(error: Exception) -> RefusedError:
-    return RefusedError(
-        "the cell was not run",
-        because=f"nbresume itself failed: {type(error).__name__}: {error}",
-        remedy="Please report it with the steps that led here.",
-    )

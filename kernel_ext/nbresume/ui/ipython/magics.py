@@ -23,16 +23,23 @@ from nbresume.compose.watch import AuditWatch
 from nbresume.errors import NbresumeError, RefusedError
 from nbresume.run.ports import OwnCalls, World
 from nbresume.settings import Settings
+from nbresume.ui.ipython.auto import switch
 from nbresume.ui.ipython.face import Face
-from nbresume.ui.ipython.hooks import Hooks, rejected, strip_header
+from nbresume.ui.ipython.hooks import Hooks, strip_header
 from nbresume.ui.ipython.pages import Pages
+from nbresume.ui.ipython.refusals import rejected
 from nbresume.ui.ipython.screen import ShellScreen
 from nbresume.ui.ipython.steps import panel_of, run_line
 from nbresume.ui.widget import show_static
 
 _ATTRIBUTE = "_nbresume"
 _PORTS = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
-_MAGICS = (("line", "steps"), ("cell", "step"), ("line", "%step"))
+_MAGICS = (
+    ("line", "steps"),
+    ("line", "nbresume"),
+    ("cell", "step"),
+    ("line", "%step"),
+)
 
 
 @dataclass(slots=True)
@@ -157,7 +164,16 @@ def _install(shell: Any, extension: Extension) -> None:
         except NbresumeError as error:
             raise rejected(error) from error
 
+    def nbresume(line: str) -> None:
+        """Have every cell be a step, or only those with a header."""
+        try:
+            told = switch(line, extension.session, cell_id=extension.hooks.told_id())
+        except NbresumeError as error:
+            raise rejected(error) from error
+        extension.session.parts.world.screen.say(told)
+
     shell.register_magic_function(steps, "line", "steps")
+    shell.register_magic_function(nbresume, "line", "nbresume")
     shell.register_magic_function(_step_elsewhere, "cell", "step")
     # what IPython makes of a %%step line further down in a cell
     shell.register_magic_function(_step_elsewhere, "line", "%step")

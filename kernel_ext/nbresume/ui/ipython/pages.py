@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from nbresume.compose.graph import Session
+from nbresume.run.looping import progress_view
 from nbresume.settings import __version__
 
 TARGET = "nbresume"
@@ -96,6 +97,18 @@ class Pages:
             "at": at.isoformat(),
         }
         self._send(self._listening(), event)
+
+    def advanced(self, step: str) -> None:
+        """Tell how far a running step has come: its loop has saved its progress."""
+        history = self._session.journal.state.step(step)
+        view = progress_view(history)
+        if view is None:
+            return
+        told = {"position": view.position, "total": view.total, "text": view.text}
+        # in a message that older pages know: to them it says nothing new
+        self._send(
+            self._listening(), self._session_event() | {"progress": {step: told}}
+        )
 
     def resumed(self, steps: list[str]) -> None:
         """Tell that the values of these steps were brought back, if not made here."""

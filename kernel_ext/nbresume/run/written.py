@@ -1,0 +1,48 @@
+"""What a body has set or changed so far: asked when it has ended, and between items.
+
+The rule: a look that was taken before tells nothing about a value that the body made
+itself and may have changed since; such values are looked at anew each time.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from nbresume.capture.live import Live
+from nbresume.run.intents import Running
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The names of one attempt; from now on they count as the attempt's."""
+
+    written: frozenset[str]
+    """New, bound anew, stored, or changed in place."""
+    in_place: frozenset[str]
+    deleted: frozenset[str]
+    digests: Mapping[str, str | None]
+
+
+def look_at(running: Running, live: Live, *, also: Collection[str] = ()) -> Written:
+    """Look at what the body of an attempt has set or changed since its intent.
+
+    Parameters
+    ----------
+    also
+        More names that it has written.
+    """
+    moved, users = live.moved(), live.names.users
+    names = running.brought.standing.names
+    running.touched |= live.loaded_in_cell()
+    touched = frozenset(users) if names.wild else running.touched
+    running.in_place |= live.changed(touched)
+    in_place = (running.in_place & users.keys()) - moved.bound
+    stored = {n for n in names.stores if n in users}
+    written = in_place | moved.bound | stored | set(also)
+    digests = {}
+    for name in written:
+        live.mark_attempt(name, running.intent.step)
+        look = live.look_anew if name in moved.bound else live.look
+        digests[name] = look(name).digest
+    return Written(
+        frozenset(written), frozenset(in_place), frozenset(moved.lost), digests
+    )
