@@ -168,6 +168,7 @@ class Stepper:
         if not reasons:
             damage = self._replays.replay(commit)
             if not damage:
+                self._replays.clear_left(brought, commit)
                 return ""
             reasons = [damage]
         elif self._replays.make_current(brought):
