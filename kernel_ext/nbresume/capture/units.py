@@ -10,7 +10,7 @@ from graphlib import TopologicalSorter
 from typing import Any
 
 from nbresume.model.digests import cue_digest
-from nbresume.model.manifest import Unit
+from nbresume.model.manifest import Manifest, Unit
 
 
 class Identities:
@@ -23,6 +23,8 @@ class Identities:
         self._objects: dict[tuple[str, str], Any] = {}
         self._newest: dict[str, str] = {}
         """Object id → the deep version under which names refer to it now."""
+        self._dropped: set[tuple[str, str]] = set()
+        """Units whose object was let go, while what holds it may live on."""
 
     def id_of(self, value: Any) -> str:
         """Return the object id of a live object, a new one if it has none."""
@@ -71,6 +73,19 @@ class Identities:
         """Hold no object for committed as it is: a commit failed."""
         self._newest.clear()
 
+    def rebuilt(
+        self, object_id: str, deep: str, value: Any, manifests: Iterable[Manifest]
+    ) -> None:
+        """Let a rebuilt object have this id and stand for this unit.
+
+        What is alive and refers to one that was let go holds another object than this.
+        """
+        if (object_id, deep) in self._dropped:
+            self._dropped.discard((object_id, deep))
+            self.forget_holders(object_id, [known.units for known in manifests])
+        self.remember(object_id, deep, value)
+        self.name(object_id, value)
+
     def forget(self, object_id: str, deep: str) -> None:
         """Let no live object stand for this unit."""
         self._objects.pop((object_id, deep), None)
@@ -81,7 +96,9 @@ class Identities:
 
     def keep_only(self, alive: set[int]) -> None:
         """Hold no object that the namespace does not reach: free old versions."""
-        self._objects = {k: v for k, v in self._objects.items() if id(v) in alive}
+        objects = {k: v for k, v in self._objects.items() if id(v) in alive}
+        self._dropped |= self._objects.keys() - objects.keys()
+        self._objects = objects
         self._ids = {k: v for k, v in self._ids.items() if k in alive}
         kept = {object_id for object_id, _ in self._objects}
         self._newest = {k: v for k, v in self._newest.items() if k in kept}
@@ -100,8 +117,11 @@ class Identities:
             held = todo.pop()
             for table in tables:
                 for holder, unit in table.items():
-                    if held in unit.refs and holder not in done:
-                        self.forget(holder, unit.deep)
+                    if held not in unit.refs:
+                        continue
+                    # each version that a commit has of it
+                    self.forget(holder, unit.deep)
+                    if holder not in done:
                         done.add(holder)
                         todo.append(holder)
 
