@@ -50,20 +50,27 @@ class Live(Known):
         self.gone.pop(name, None)
 
     def load(self, name: str) -> None:
-        """Load the value of a name if it waits.
+        """Load the value of a name if it waits, and all that share data with it.
+
+        Of a rebuilt view nothing alive tells whose memory it shows; the commits do.
 
         Raises
         ------
         NbresumeError
-            The value cannot be rebuilt; the name has no value then.
+            A value cannot be rebuilt; its name has no value then.
         """
         with self.pending.lock:
-            if name not in self.pending or name in self.namespace:
-                return
-            entry = self._entries.pop(name)
-            self._made[entry.made].discard(name)
-            entry.value = self.pending.take(name)
-            self.set(name, entry)
+            todo = [name]
+            while todo:
+                one = todo.pop()
+                if one not in self.pending or one in self.namespace:
+                    continue
+                data = self.pending.data(one)
+                entry = self._entries.pop(one)
+                self._made[entry.made].discard(one)
+                entry.value = self.pending.take(one)
+                self.set(one, entry)
+                todo += self.pending.sharing(data - {""})
 
     def load_in_cell(self, name: str) -> Any:
         """Load a name that a running cell asks for, and look at it first."""

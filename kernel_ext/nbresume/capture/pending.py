@@ -46,6 +46,10 @@ class PendingNames:
         """Let a name wait no more; its value is not loaded."""
         self._waiting.pop(name, None)
 
+    def data(self, name: str) -> frozenset[str]:
+        """Return the ids of the objects that a waiting value is made of."""
+        return self._waiting[name].data
+
     def take(self, name: str) -> Any:
         """Return the value of a waiting name; it waits no more, even if that fails."""
         sys.audit("nbresume.load", name)

@@ -47,6 +47,8 @@ class Captured:
     """Digest → bytes, of all that may not be stored yet."""
     atoms: str = ""
     not_kept: dict[str, str] = field(default_factory=dict)
+    replaced: set[str] = field(default_factory=set)
+    """Units that another live object, of equal value, stood for until now."""
 
 
 class Snapshot:
@@ -311,6 +313,9 @@ class Snapshot:
                 data=_is_data(value),
                 ambient=self._ambient(graph.name_of(object_id), written),
             )
+            former = self._live.identities.find(object_id, deep)
+            if former is not None and former is not value:
+                captured.replaced.add(object_id)
             self._live.identities.remember(object_id, deep, value)
         for name, object_id in targets.items():
             if object_id in graph.errors:

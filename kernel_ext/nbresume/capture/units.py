@@ -11,7 +11,7 @@ from graphlib import TopologicalSorter
 from typing import Any
 
 from nbresume.model.digests import cue_digest
-from nbresume.model.manifest import Unit
+from nbresume.model.manifest import Manifest, Unit
 
 
 class Identities:
@@ -28,6 +28,8 @@ class Identities:
         """id() → the units that the object stands for."""
         self._newest: dict[str, str] = {}
         """Object id → the deep version under which names refer to it now."""
+        self._dropped: set[tuple[str, str]] = set()
+        """Units whose object was let go, while what holds it may live on."""
 
     def id_of(self, value: Any) -> str:
         """Return the object id of a live object, a new one if it has none."""
@@ -86,6 +88,19 @@ class Identities:
         """Hold no object for committed as it is: a commit failed."""
         self._newest.clear()
 
+    def rebuilt(
+        self, object_id: str, deep: str, value: Any, manifests: Iterable[Manifest]
+    ) -> None:
+        """Let a rebuilt object have this id and stand for this unit.
+
+        What is alive and refers to one that was let go holds another object than this.
+        """
+        if (object_id, deep) in self._dropped:
+            self._dropped.discard((object_id, deep))
+            self.forget_holders(object_id, [known.units for known in manifests])
+        self.remember(object_id, deep, value)
+        self.name(object_id, value)
+
     def forget(self, object_id: str, deep: str) -> None:
         """Let no live object stand for this unit."""
         key = (object_id, deep)
@@ -108,10 +123,11 @@ class Identities:
             object_id, value = self._ids.pop(i, ("", None))
             if self._carriers.get(object_id) is value:
                 self._carriers.pop(object_id, None)
-            for object_id, deep in self._stored.pop(i, ()):
-                del self._objects[object_id, deep]
-                if self._newest.get(object_id) == deep:
-                    del self._newest[object_id]
+            for unit in self._stored.pop(i, ()):
+                del self._objects[unit]
+                self._dropped.add(unit)
+                if self._newest.get(unit[0]) == unit[1]:
+                    del self._newest[unit[0]]
 
     def all_known(self) -> set[int]:
         """Return the id() of every object that is held."""
@@ -131,8 +147,11 @@ class Identities:
             held = todo.pop()
             for table in tables:
                 for holder, unit in table.items():
-                    if held in unit.refs and holder not in done:
-                        self.forget(holder, unit.deep)
+                    if held not in unit.refs:
+                        continue
+                    # each version that a commit has of it
+                    self.forget(holder, unit.deep)
+                    if holder not in done:
                         done.add(holder)
                         todo.append(holder)
 

@@ -6,6 +6,7 @@ over to a new name, is a decision and leaves a record.
 
 from dataclasses import replace
 
+from nbresume.capture.entries import Made
 from nbresume.errors import NbresumeError
 from nbresume.model.histories import Commit
 from nbresume.model.records import MadeCurrent
@@ -13,6 +14,7 @@ from nbresume.plan.key import key_of
 from nbresume.run.keys import files_today, newest_commit_with
 from nbresume.run.naming import former_commit, other_name
 from nbresume.run.parts import Parts
+from nbresume.run.position import Wanted
 from nbresume.run.standing import Brought
 
 
@@ -58,6 +60,25 @@ class Replays:
             text += f" by evidence of {commit.by_evidence.actor}"
         return text
 
+    def clear_left(self, brought: Brought, commit: Commit) -> None:
+        """Take away what this step has left here and this commit does not have.
+
+        A newer commit that counts no more, or a failed attempt, has bound it.
+        """
+        parts, standing = self._parts, brought.standing
+        kept = {*commit.record.outputs, *commit.record.not_kept}
+        for name in sorted(brought.own - kept):
+            entry = parts.live.find(name)
+            if entry is None or entry.made is Made.AMBIENT:
+                continue
+            if entry.step != standing.step:
+                continue
+            demand = standing.positions.demand(name, standing.n)
+            if demand.wanted is Wanted.VALUE and demand.commit is not None:
+                parts.restorer.bind(name, demand.commit)
+            else:
+                parts.live.unset(name)
+
     def make_current(self, brought: Brought) -> bool:
         """Make an older commit with exactly this key current and replay it."""
         parts, standing = self._parts, brought.standing
@@ -78,6 +99,7 @@ class Replays:
         )
         if self.replay(commit):
             return False
+        self.clear_left(brought, commit)
         parts.world.screen.say(
             f"step {standing.step}: an earlier commit has exactly this code and these "
             "inputs and is current again"

@@ -97,6 +97,8 @@ class Restorer:
             case Source.ATOM:
                 return self._atoms_of(manifest)[name]
             case Source.UNIT:
+                # what stands for it may hold what a plain cell has made anew since
+                self._renew(binding.target, manifest)
                 return self._unit(binding.target, manifest)
 
     def _atoms_of(self, manifest: Manifest) -> dict[str, Any]:
@@ -172,8 +174,8 @@ class Restorer:
         members = unit.members or [object_id]
         values = got if unit.members else [got]
         for member, value in zip(members, values, strict=True):
-            self._live.identities.remember(member, manifest.units[member].deep, value)
-            self._live.identities.name(member, value)
+            deep = manifest.units[member].deep
+            self._live.identities.rebuilt(member, deep, value, self._manifests.values())
 
     # -- binding ----------------------------------------------------------------
 

@@ -188,6 +188,7 @@ class Stepper:
             why = parts.files.left_otherwise(commit.record, self._where(standing))
             why = why or self._replays.replay(commit)
             if not why:
+                self._replays.clear_left(brought, commit)
                 return ""
             reasons = [why]
         elif self._replays.make_current(brought):

@@ -287,3 +287,11 @@ def test_a_step_that_changes_a_plain_value_replays_without_a_file(shell):
 
     assert ran.ok, ran.text
     assert shell.ip.ev("k") == [1, 2]
+
+
+def test_one_stream_for_both_is_recorded_once(shell):
+    """A cell may send errors to where the output goes."""
+    shell.run("%%step a\nimport sys\nprint('once')", "a")
+    shown = shell.run("%%step a\nimport sys\nprint('once')", "a").text
+
+    assert shown.count("once") == 1

@@ -66,6 +66,20 @@ def test_an_output_that_refers_to_another_one_gets_a_new_object():
     assert k["d"]["x"] is k["L"]
 
 
+def test_a_function_that_another_output_holds_keeps_its_new_object():
+    """What holds it names it by its new id: else the commit could not be loaded."""
+    cell = (
+        "%%step a\ndef f():\n    return {}\ndef g():\n    return 2\n"
+        "box = {{'f': f, 'g': g}}"
+    )
+    k, _, _ = outputs_after(cell.format(3), a=cell.format(1))
+    k = k.restart()
+
+    assert k.go() == []
+    assert [k["box"][name]() for name in "fg"] == [3, 2]
+    assert k["box"]["g"] is k["g"]
+
+
 def test_atoms_have_no_object():
     """Numbers and texts are equal by value."""
     _, before, after = outputs_after("%%step a\nn = 2 - 1", a="%%step a\nn = 1")

@@ -50,10 +50,10 @@ class ShellScreen:
     def start(self) -> None:
         """Record what the cell shows from now on."""
         self._outputs = []
-        self._taps = [
-            _Tap("stdout", sys.stdout, self._record),
-            _Tap("stderr", sys.stderr, self._record),
-        ]
+        self._taps = [_Tap("stdout", sys.stdout, self._record)]
+        # a cell may have made them one stream: what goes there is written once
+        if sys.stderr is not sys.stdout:
+            self._taps.append(_Tap("stderr", sys.stderr, self._record))
         for publisher in self._publishers():
             publisher.register_hook(self._hook)
 
