@@ -147,7 +147,11 @@ def test_arrays_of_every_shape_are_equal(local, array):
 
 
 @pytest.mark.parametrize(
-    "dtype", ["uint8", "|u1", "<f8", "<M8[us]", "|b1", "<c8", "<i2"]
+    "dtype",
+    [
+        *("uint8", "|u1", "|i1", "<u2", "<i2", "<u4", "<i4", "<u8", "<i8", "|b1"),
+        *("<f2", "<f4", "<f8", "<c8", "<c16", "<M8[us]", "<m8[ns]"),
+    ],
 )
 @pytest.mark.parametrize(
     ("shape", "cut"), [((5,), (5,)), ((), ()), ((100, 3), (8, 3)), ((0, 2), (1, 2))]

@@ -1,11 +1,13 @@
 """What steps over large data cost: passes over memory and bytes written, counted."""
 
 import os
+import tracemalloc
 
 import pytest
 
 from nbresume.capture import fingerprints
 from nbresume.model import digests
+from nbresume.run.commits import Commits
 from nbresume.settings import CHUNK_BYTES, MIB
 from nbresume.store import chunks
 
@@ -102,3 +104,37 @@ def test_a_part_of_a_restored_array(shell, cost):
     _, _, written = cost.of(shell, "change", "a[5] = 1.0")
 
     assert written == CHUNK_BYTES // MIB
+
+
+@pytest.fixture
+def peak(monkeypatch):
+    """Return a function: bytes that the last commit held above what was live."""
+    live = []
+    changes = Commits.changes
+
+    def begin(commits, running):
+        tracemalloc.reset_peak()
+        live.append(tracemalloc.get_traced_memory()[0])
+        return changes(commits, running)
+
+    monkeypatch.setattr(Commits, "changes", begin)
+    tracemalloc.start()
+    yield lambda: tracemalloc.get_traced_memory()[1] - live[-1]
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"a = made.random({ITEMS})",
+        f"a = np.cumsum(made.integers(0, 8, {ITEMS}))",
+        f"a = pd.DataFrame({{f'c{{i}}': made.random({ROWS}) for i in range(20)}})",
+    ],
+    ids=["noise", "compressed", "frame"],
+)
+def test_memory(shell, peak, code):
+    """A commit needs a few chunks of memory, however large the value is."""
+    assert shell.run(f"%%step names\n{MAKE}\nimport pandas as pd", "names").ok
+    assert shell.run(f"%%step load\n{code}", "load").ok
+
+    assert peak() < 4 * CHUNK_BYTES
