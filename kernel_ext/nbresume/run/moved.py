@@ -47,7 +47,7 @@ class Moves:
             maker = demand.commit.record.step if demand.commit else ""
             if demand.wanted is Wanted.VALUE and maker in rerun:
                 reasons.append(f"{name} may change: step {maker} runs")
-            elif self._is_edited(name, ambient, demand, where):
+            elif is_edited(self._setters, name, ambient, demand, where.n):
                 reasons.append(
                     f"{name} may change: a plain cell that sets it is edited"
                 )
@@ -58,13 +58,6 @@ class Moves:
         reasons += self.files(record, where, rerun)
         reasons += [f"step {s} (--after) runs" for s in record.after if s in rerun]
         return reasons
-
-    def _is_edited(
-        self, name: str, ambient: Ambient | None, demand: Demand, where: Where
-    ) -> bool:
-        cells = ambient.cells if ambient is not None else []
-        at = demand.at
-        return self._setters.is_edited(name, cells, after=at, before=where.n)
 
     def undecided(
         self, history: StepHistory | None, where: Where, rerun: set[str]
@@ -108,6 +101,20 @@ def ambient_of(history: StepHistory, name: str) -> Ambient | None:
     """Return the value that a plain cell gave an input, as the last intent has it."""
     attempt = history.attempt
     return attempt.intent.ambient.get(name) if attempt else None
+
+
+def is_edited(
+    setters: Setters, name: str, ambient: Ambient | None, demand: Demand, n: int
+) -> bool:
+    """Say whether plain cells may make another value of an input than they did.
+
+    What they import (modules, functions of libraries) no intent stores: it is not
+    known to be a plain cell's, and taken for unchanged.
+    """
+    if ambient is None and demand.wanted is not Wanted.VALUE:
+        return False
+    cells = ambient.cells if ambient is not None else []
+    return setters.is_edited(name, cells, after=demand.at, before=n)
 
 
 def reads_of(where: Where) -> tuple[str, ...]:
