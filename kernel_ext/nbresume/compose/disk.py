@@ -52,12 +52,13 @@ class DiskFiles:
 
     # -- names ------------------------------------------------------------------
 
-    def name(self, path: str, *, within: str = "") -> str:
+    def name(self, path: str, *, declared: bool = False) -> str:
         """Return the name of a path; "" if it is nobody's work."""
         if not path:
             return ""
         try:
-            whole = os.path.join(within or os.getcwd(), os.path.expanduser(path))
+            start = self._folder if declared else os.getcwd()
+            whole = os.path.join(start, os.path.expanduser(path))
         except OSError:
             return ""  # the working folder is gone
         head, tail = os.path.split(os.path.normpath(whole))

@@ -20,7 +20,7 @@ from nbresume.plan.header import body_of
 from nbresume.plan.key import file_moved
 from nbresume.plan.planner import Verdict
 from nbresume.run.file_states import Files, Where, version_of
-from nbresume.run.moved import ambient_of, maker_of, reads_of
+from nbresume.run.moved import ambient_of, is_edited, maker_of, reads_of
 from nbresume.run.order import Order
 from nbresume.run.position import Positions, Wanted
 from nbresume.run.setters import Setters
@@ -211,9 +211,7 @@ class _Inputs:
         cue = f"input {name}"
         if demand.wanted is Wanted.VALUE and made in self._rerun:
             told = _unknown(cue, version, f"step {made} runs")
-        elif self._setters.is_edited(
-            name, kept.cells if kept else [], after=demand.at, before=self._where.n
-        ):
+        elif is_edited(self._setters, name, kept, demand, self._where.n):
             told = _unknown(cue, version, "a plain cell that sets it is edited")
         elif demand.wanted is not Wanted.VALUE:
             told = _unknown(cue, version, "a plain cell makes it")

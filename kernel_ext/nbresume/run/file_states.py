@@ -71,10 +71,10 @@ class Where:
     def later(self, name: str, *, but: str = "") -> Iterator[Committed]:
         """Yield the commits at or below this place that wrote a file.
 
-        One whose cell is gone is nowhere, and what it wrote is still there.
+        Run All does not come to a step whose cell is gone: what it wrote is a change.
         """
         for place, record in self.writers(name):
-            if (place >= self.n or place == NOWHERE) and record.step != but:
+            if place >= self.n and record.step != but:
                 yield record
 
 
@@ -117,7 +117,7 @@ class Files:
 
         What is no work of the user's counts all the same: it was asked for.
         """
-        return [self.disk.name(path) or path for path in reads]
+        return [self.disk.name(path, declared=True) or path for path in reads]
 
     def _today(self, name: str, then: FileState, where: Where) -> str:
         if then.kind == "unknown":

@@ -48,7 +48,7 @@ class Moves:
             maker = demand.commit.record.step if demand.commit else ""
             if demand.wanted is Wanted.VALUE and maker in rerun:
                 reasons.append(f"{name} may change: step {maker} runs")
-            elif self._is_edited(name, ambient, demand, where):
+            elif is_edited(self._setters, name, ambient, demand, where.n):
                 reasons.append(
                     f"{name} may change: a plain cell that sets it is edited"
                 )
@@ -65,13 +65,6 @@ class Moves:
         demand = self._positions.demand(name, where.n)
         found = demand.wanted is Wanted.VALUE and demand.commit is not None
         return demand.commit.record.step if found and demand.commit else ""
-
-    def _is_edited(
-        self, name: str, ambient: Ambient | None, demand: Demand, where: Where
-    ) -> bool:
-        cells = ambient.cells if ambient is not None else []
-        at = demand.at
-        return self._setters.is_edited(name, cells, after=at, before=where.n)
 
     def undecided(
         self, history: StepHistory | None, where: Where, rerun: set[str]
@@ -115,6 +108,20 @@ def ambient_of(history: StepHistory, name: str) -> Ambient | None:
     """Return the value that a plain cell gave an input, as the last intent has it."""
     attempt = history.attempt
     return attempt.intent.ambient.get(name) if attempt else None
+
+
+def is_edited(
+    setters: Setters, name: str, ambient: Ambient | None, demand: Demand, n: int
+) -> bool:
+    """Say whether plain cells may make another value of an input than they did.
+
+    What they import (modules, functions of libraries) no intent stores: it is not
+    known to be a plain cell's, and taken for unchanged.
+    """
+    if ambient is None and demand.wanted is not Wanted.VALUE:
+        return False
+    cells = ambient.cells if ambient is not None else []
+    return setters.is_edited(name, cells, after=demand.at, before=n)
 
 
 def reads_of(where: Where) -> tuple[str, ...]:

@@ -148,11 +148,12 @@ class Disk(Protocol):
     A name is a path in the notebook's folder, relative to it, or an absolute one.
     """
 
-    def name(self, path: str, *, within: str = "") -> str:
+    def name(self, path: str, *, declared: bool = False) -> str:
         """Return the name of a path; "" if it is nobody's work.
 
         That is what lies with the interpreter, packages, the temporary folder, the
-        store, caches. `within` is the folder of a relative path, else the present one.
+        store, caches. A relative path belongs to the working folder, and one that a
+        header declares to the notebook's: a server has a working folder of its own.
         """
 
     def state(self, name: str, then: FileState | None = None) -> FileState:
@@ -208,7 +209,7 @@ class Disk(Protocol):
 class NoDisk:
     """A process that looks at no files."""
 
-    def name(self, path: str, *, within: str = "") -> str:  # noqa: ARG002 - a port
+    def name(self, path: str, *, declared: bool = False) -> str:  # noqa: ARG002 - a port
         """Return that no path is anybody's work."""
         return ""
 

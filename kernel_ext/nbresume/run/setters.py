@@ -4,6 +4,7 @@ The rule: for what is said before anything runs; what they do set is known when 
 have run. A cell that is no plain Python sets nothing that is known.
 """
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
@@ -63,5 +64,10 @@ class Setters:
 
 @lru_cache(maxsize=2048)
 def _stored(source: str) -> frozenset[str]:
+    """Return the names that a text may set, but for those that it imports."""
     tree = parse(source)
-    return may_store(names_of(tree)) if tree is not None else frozenset()
+    if tree is None:
+        return frozenset()
+    imports = [n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)]
+    names = {a.asname or a.name.partition(".")[0] for n in imports for a in n.names}
+    return may_store(names_of(tree)) - names

@@ -45,11 +45,12 @@ def test_names_are_relative_to_the_notebook(disk, folder):
 
 
 def test_a_relative_path_follows_the_working_folder(disk, folder, monkeypatch):
-    """It is the kernel's, not the notebook's."""
+    """It is the kernel's; what a header declares is relative to the notebook."""
     (folder / "sub").mkdir()
     monkeypatch.chdir(folder / "sub")
 
     assert disk.name("a") == "sub/a"
+    assert disk.name("a", declared=True) == "a"
 
 
 def test_a_folder_that_is_reached_by_a_link_has_one_name(disk, folder):

@@ -63,9 +63,9 @@ class FakeDisk:
 
     # -- the port ---------------------------------------------------------------
 
-    def name(self, path: str, *, within: str = "") -> str:
+    def name(self, path: str, *, declared: bool = False) -> str:
         """Return the path; what lies in /packages is nobody's work."""
-        path = os.path.normpath(os.path.join(within, path))
+        path = os.path.normpath(path)
         return "" if path.startswith("/packages") else path
 
     def state(self, name: str, then: FileState | None = None) -> FileState:

@@ -142,6 +142,20 @@ def test_a_later_step_may_rewrite_what_an_earlier_one_read():
     assert k.restart().go() == []
 
 
+def test_what_a_step_wrote_whose_cell_is_gone_is_a_change():
+    """Run All does not come to it: a clean run would read what is there."""
+    lab, k = lab_with(
+        files={"a.csv": "1"},
+        read="%%step read\nx = disk.read('a.csv')",
+        write="%%step write\ndisk.write('a.csv', '2')",
+    )
+    lab.delete("write")
+    k = k.restart()
+
+    assert k.go() == ["read"]
+    assert k["x"] == "2"
+
+
 def test_what_a_step_above_made_anew_counts_although_a_later_one_rewrote_it():
     """The demanded content is that of the nearest step above."""
     lab, k = lab_with(

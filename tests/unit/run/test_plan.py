@@ -134,3 +134,18 @@ def test_a_parameter_is_an_input_by_value_and_the_plan_sees_it_coming():
     assert k.go() == ["a", "b"]
     lab.edit(injected="n = 1 + 4")
     assert lab.kernel().go() == []
+
+
+def test_what_a_plain_cell_imports_makes_no_step_stale():
+    """No intent stores a module: it is not a value that could have changed."""
+    lab = Lab(
+        p="import math\nfrom os.path import join\nf = join",
+        a="%%step a\nimport math\nx = math.pi",
+        q="import math",
+        b="%%step b --when 'math.pi > 3'\ny = math.floor(x), join('a', f('b'))",
+    )
+    k = lab.kernel()
+    assert k.go() == ["a", "b"]
+
+    assert {why for verdict, why in plan_of(lab.kernel()).values()} == {""}
+    assert lab.kernel().go() == []

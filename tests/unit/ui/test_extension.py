@@ -33,7 +33,7 @@ def test_states_and_plans_are_the_same():
     """The parser knows each state and plan, and no other."""
     text = source("runview.ts")
     lists = {
-        name: re.findall(r"'(\w+)'", body)
+        name: re.findall(r"'([^']+)'", body)
         for name, body in re.findall(
             r"const (\w+) = \[(.*?)\] as const", text, re.DOTALL
         )
