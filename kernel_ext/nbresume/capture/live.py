@@ -314,9 +314,19 @@ class Live:
         return True
 
     def note_plain(
-        self, cell: CellText, *, before: dict[str, Any], touched: Iterable[str]
+        self,
+        cell: CellText,
+        *,
+        before: dict[str, Any],
+        touched: Iterable[str],
+        assigned: Iterable[str] = (),
     ) -> None:
         """Mark what a plain cell made, changed or deleted as ambient."""
+        for name in assigned:
+            entry = self._entries.get(name)
+            if entry is not None and entry.former and self._stands(name, entry):
+                # small values are one object: made anew, it looks as if untouched
+                self._entries[name] = Entry(entry.value, Made.AMBIENT, cells=(cell,))
         for name in self.changed({*touched, *self.loaded_in_cell()}):
             self._mark_changed(name, cell)
         users = self.users()

@@ -14,6 +14,8 @@ from nbresume.run.process import ProcessStates
 class _Baseline:
     before: Mapping[str, Any]
     touched: frozenset[str]
+    assigned: frozenset[str] = frozenset()
+    """Names that the cell surely assigns."""
 
 
 class PlainCells:
@@ -36,7 +38,8 @@ class PlainCells:
         for name in touched:
             live.look(name)
         self._process.begin_plain()
-        self._baseline = _Baseline(live.users(), touched)
+        assigned = frozenset(names.surely_stores)
+        self._baseline = _Baseline(live.users(), touched, assigned)
 
     def begin_unseen(self) -> None:
         """Start with what there is: the cell that loads the extension runs already."""
@@ -53,5 +56,8 @@ class PlainCells:
         if baseline is not None:
             self._process.end_plain(cell, source)
             self._live.note_plain(
-                cell, before=dict(baseline.before), touched=baseline.touched
+                cell,
+                before=dict(baseline.before),
+                touched=baseline.touched,
+                assigned=baseline.assigned,
             )
