@@ -331,9 +331,16 @@ class Live(Known):
         self.set(name, parked)
         return True
 
-    def note_plain(self, cell: CellText, *, touched: Iterable[str]) -> None:
+    def note_plain(
+        self, cell: CellText, *, touched: Iterable[str], assigned: Iterable[str] = ()
+    ) -> None:
         """Mark what a plain cell made, changed or deleted as ambient."""
         moved = self.moved()
+        for name in assigned:
+            entry = self._entries.get(name)
+            if entry is not None and entry.former and self._stands(name, entry):
+                # small values are one object: made anew, it looks as if untouched
+                self._enter(name, Entry(entry.value, Made.AMBIENT, cells=(cell,)))
         for name in self.changed({*touched, *self.loaded_in_cell()}):
             self._mark_changed(name, cell)
         for name in moved.bound:

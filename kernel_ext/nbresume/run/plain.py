@@ -1,10 +1,19 @@
 """Plain cells: what they make or change is ambient until an intent stores it."""
 
+from dataclasses import dataclass
+
 from nbresume.capture.entries import CellText
 from nbresume.capture.live import Live
 from nbresume.plan.names import Names, names_in_strings
 from nbresume.run.local_code import LocalCode
 from nbresume.run.process import ProcessStates
+
+
+@dataclass(frozen=True, slots=True)
+class _Baseline:
+    touched: frozenset[str]
+    assigned: frozenset[str] = frozenset()
+    """Names that the cell surely assigns."""
 
 
 class PlainCells:
@@ -14,7 +23,7 @@ class PlainCells:
         self._code = code
         self._live = live
         self._process = process
-        self._touched: frozenset[str] | None = None
+        self._baseline: _Baseline | None = None
 
     def begin(self, names: Names) -> None:
         """Look at every value that a cell with these names could change."""
@@ -29,13 +38,13 @@ class PlainCells:
         for name in touched:
             live.look(name)
         self._process.begin_plain()
-        self._touched = touched
+        self._baseline = _Baseline(touched, frozenset(names.surely_stores))
 
     def begin_unseen(self) -> None:
         """Start with what there is: the cell that loads the extension runs already."""
         self._process.begin_plain()
         self._live.mark()
-        self._touched = frozenset()
+        self._baseline = _Baseline(frozenset())
 
     def end(self, cell: CellText, source: str) -> None:
         """Mark what the cell made, changed or deleted.
@@ -43,8 +52,10 @@ class PlainCells:
         Nothing happens if `begin` was not called: a cell that cannot be parsed did
         not run.
         """
-        touched, self._touched = self._touched, None
+        baseline, self._baseline = self._baseline, None
         self._code.loaded.note()
-        if touched is not None:
+        if baseline is not None:
             self._process.end_plain(cell, source)
-            self._live.note_plain(cell, touched=touched)
+            self._live.note_plain(
+                cell, touched=baseline.touched, assigned=baseline.assigned
+            )

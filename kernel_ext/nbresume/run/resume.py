@@ -92,8 +92,11 @@ def _bind(parts: Parts, name: str, demand: Demand, resumed: Resumed) -> None:
         parts.live.unset(name)
         return
     if demand.commit is None:
-        if not parts.live.has(name):
+        entry = parts.live.find(name)
+        if entry is None:
             resumed.missing.append(f"{name} (the plain cell that made it has changed)")
+        elif entry.former:
+            resumed.missing.append(f"{name} (it is of another moment: run its cell)")
         return
     entry = parts.live.find(name)
     if entry is not None and entry.version == demand.version:

@@ -314,6 +314,22 @@ def test_a_plain_cells_value_of_another_moment_does_not_flow_into_the_run():
     assert (k["k"], k["L"]) == (4, [1, 4])
 
 
+def test_a_plain_cell_that_is_run_again_makes_its_value_todays():
+    """Also if it makes the very same object; until then a new step is refused."""
+    lab, k = ran()
+    lab.edit(p="k = 4")
+    k.go()
+    k.checkout("b@1", yes=True)
+    lab.edit(p="k = 3", d="%%step d\nw = k")
+
+    refused = k.run("d")
+    assert refused.how == "refused"
+    assert "k is of another moment (checkout, undo): run its cell again" in refused.text
+    k.run("p")
+    assert k.go("d") == ["d"]
+    assert k["w"] == 3
+
+
 def test_a_checkout_after_a_restart_needs_nothing_run():
     """The commits are enough, in a kernel that holds nothing."""
     lab, k = ran()
