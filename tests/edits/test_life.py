@@ -282,6 +282,7 @@ def test_reordered_above_what_it_reads_it_fails_as_it_would(desk):
 
     assert moved.failed == "c-sort"
     assert moved.error.startswith("NameError")
+    assert "1 of 3 steps locked; goes on at sort" in moved.said
 
 
 def test_split_the_new_part_runs(desk):
@@ -311,6 +312,7 @@ def test_a_deleted_step_is_told(desk):
 
     assert deleted.failed == "c-top"
     assert deleted.error.startswith("NameError")
+    assert "1 of 2 steps locked; goes on at top" in deleted.said
     assert "removed sort" in deleted.said
 
 

@@ -159,6 +159,9 @@ def _moved(
     for name, version in commit.record.inputs.items():
         demand = positions.demand(name, place)
         if demand.wanted is not Wanted.VALUE or demand.commit is None:
+            if positions.has_lost(name, version, place):
+                # the step that made it was deleted, or stands below now
+                reasons.append(f"{name} is gone")
             continue
         if demand.commit.record.step in rerun:
             reasons.append(f"{name} may change: step {demand.commit.record.step} runs")
