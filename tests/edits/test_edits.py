@@ -149,6 +149,7 @@ def _check(stage, name, record_property, *, every, auto=False, limit=None) -> No
     assert played.unexplained() == []
 
 
+@pytest.mark.kernel
 @pytest.mark.parametrize("name", QUICK)
 def test_some_edits_of_some_notebooks(stage, name, record_property):
     """A few edits of one notebook of each kind."""

@@ -13,6 +13,8 @@ import sys
 import pytest
 from books import LOAD, saved
 
+pytestmark = pytest.mark.kernel
+
 CELLS = (
     ("setup", LOAD),
     ("c-load", "%%step load\nrows = [3, 1, 2]"),
