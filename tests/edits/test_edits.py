@@ -29,6 +29,8 @@ QUICK = (
 QUICK_EDITS = 3
 NEVER_ALIKE = {("n_simulate", "clipped")}
 """Cells whose edits give another result in each clean run: memory that is not set."""
+EDIT = ": "
+"""Between the kernel and the edit in the label of a verdict."""
 KINDS = ("builtins", "pandas", "numpy", "sklearn", "files", "rng", "classes")
 
 
@@ -36,6 +38,7 @@ KINDS = ("builtins", "pandas", "numpy", "sklearn", "files", "rng", "classes")
 class Played:
     """What became of the edits of one notebook."""
 
+    book: str
     verdicts: list[Verdict] = field(default_factory=list)
     endless: int = 0
     edits: int = 0
@@ -50,8 +53,12 @@ class Played:
             f"{v.label}: {step} ran again: {v.said.get(step, '').strip()}"
             for v in self.verdicts
             for step in v.beyond
-            if reason(v.said.get(step, "")) is None
+            if self._reason(v, step) is None
         ]
+
+    def _reason(self, verdict: Verdict, step: str) -> str | None:
+        edit = verdict.label.partition(EDIT)[2]
+        return reason(self.book, edit, verdict.said.get(step, ""))
 
     def counts(self) -> dict[str, int]:
         """Return the sums that are printed at the end."""
@@ -64,7 +71,7 @@ class Played:
         )
         for verdict in self.verdicts:
             for step in verdict.beyond:
-                why = reason(verdict.said.get(step, ""))
+                why = self._reason(verdict, step)
                 told[f"beyond: {why or 'not explained'}"] += 1
         return dict(told)
 
@@ -73,7 +80,7 @@ def _play(stage, book: Book, edits: list[Edit], base: dict, *, auto=False) -> Pl
     """Play edits of a notebook in new kernels, and in one that lives on."""
     cleans = {edit: stage.clean(book.edited(edit)) for edit in edits}
     ended = [edit for edit in edits if cleans[edit] is not None]
-    played = Played(endless=len(edits) - len(ended), edits=len(ended))
+    played = Played(book.name, endless=len(edits) - len(ended), edits=len(ended))
     steps = book.steps(auto=auto)
     wanted = {
         edit: expected(
@@ -90,7 +97,7 @@ def _play(stage, book: Book, edits: list[Edit], base: dict, *, auto=False) -> Pl
     first, *fresh = stage.fresh(book, ended, auto=auto)
     played.verdicts.append(judge("first run", base, first, steps, steps=steps))
     for edit, got in zip(ended, fresh, strict=True):
-        label = f"new kernel, {edit.label}"
+        label = f"new kernel{EDIT}{edit.label}"
         played.verdicts.append(
             judge(label, cleans[edit], got, wanted[edit], steps=steps)
         )
@@ -108,7 +115,7 @@ def _live(stage, book, base, cleans, wanted, played, *, auto) -> None:
         left |= frozenset() if auto else left_by_plain(book, book.edited(edit))
         played.verdicts += [
             judge(
-                f"living kernel, {edit.label}",
+                f"living kernel{EDIT}{edit.label}",
                 cleans[edit],
                 there,
                 wanted[edit],
@@ -117,7 +124,7 @@ def _live(stage, book, base, cleans, wanted, played, *, auto) -> None:
                 is_live=True,
             ),
             judge(
-                f"living kernel, undone: {edit.label}",
+                f"living kernel, undone{EDIT}{edit.label}",
                 base,
                 back,
                 frozenset(),
