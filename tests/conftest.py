@@ -57,6 +57,26 @@ def pytest_terminal_summary(terminalreporter) -> None:
         terminalreporter.write_line(f"crash tests: {told}")
 
     _tell_fidelity(terminalreporter)
+    _tell_edits(terminalreporter)
+
+
+def _tell_edits(terminalreporter) -> None:
+    """Print what edited notebooks came to, and why more ran than had to."""
+    sums: dict[str, int] = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            for name, counts in getattr(report, "user_properties", ()):
+                if name == "edits" and report.when == "call":
+                    for what, count in counts.items():
+                        sums[what] = sums.get(what, 0) + count
+    if not sums:
+        return
+    beyond = {w: n for w, n in sums.items() if w.startswith("beyond: ")}
+    told = ", ".join(f"{n} {w}" for w, n in sums.items() if w not in beyond)
+    rate = 100 * sums["beyond"] / max(sums["expected"], 1)
+    terminalreporter.write_line(f"edits: {told} ({rate:.1f} % beyond the expected)")
+    for what, count in beyond.items():
+        terminalreporter.write_line(f"  {count} {what}")
 
 
 def _tell_fidelity(terminalreporter) -> None:

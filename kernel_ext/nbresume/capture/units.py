@@ -97,9 +97,16 @@ class Identities:
         """
         if (object_id, deep) in self._dropped:
             self._dropped.discard((object_id, deep))
-            self.forget_holders(object_id, [known.units for known in manifests])
+            self.replace(object_id, deep, value, manifests)
         self.remember(object_id, deep, value)
         self.name(object_id, value)
+
+    def replace(
+        self, object_id: str, deep: str, value: Any, manifests: Iterable[Manifest]
+    ) -> None:
+        """Let another object stand for this unit, and nothing for what holds it."""
+        self.forget_holders(object_id, [known.units for known in manifests])
+        self.remember(object_id, deep, value)
 
     def forget(self, object_id: str, deep: str) -> None:
         """Let no live object stand for this unit."""

@@ -52,7 +52,11 @@ class Moves:
                 reasons.append(
                     f"{name} may change: a plain cell that sets it is edited"
                 )
-            elif demand.wanted is not Wanted.VALUE or demand.version == version:
+            elif demand.wanted is not Wanted.VALUE or demand.commit is None:
+                if self._positions.has_lost(name, version, where.n):
+                    # the step that made it was deleted, or stands below now
+                    reasons.append(f"{name} is gone")
+            elif demand.version == version:
                 continue
             elif ambient is None or ambient.base != demand.version:
                 reasons.append(f"{name} changed")

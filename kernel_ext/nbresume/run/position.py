@@ -5,6 +5,7 @@ time. Each line is there because a case went silently wrong without it; the test
 name the case. A place is the index of a cell in notebook order.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -203,6 +204,19 @@ class Positions:
     def commit_of(self, step: str) -> Commit | None:
         """Return the commit of a step that counts, wherever it stands."""
         return self._state.commit(step)
+
+    def has_lost(self, name: str, version: str, n: int) -> bool:
+        """Say whether a commit's version of a name has no maker above `n` any more.
+
+        A plain cell that has the name may make it: that is known once it has run.
+        """
+        commits = map(self._state.commit, self._state.index.committing(name))
+        outputs = (commit.record.outputs.get(name) for commit in commits if commit)
+        if not any(output.version == version for output in outputs if output):
+            return False
+        plain = [cell.source for cell in self._order.cells[:n] if cell.step is None]
+        word = re.compile(rf"\b{re.escape(name)}\b")
+        return self._order.knows_plain and not any(map(word.search, plain))
 
     def commits_above(self, n: int) -> list[tuple[int, Commit]]:
         """Return (place, commit) of the committed steps above `n`, nearest first."""

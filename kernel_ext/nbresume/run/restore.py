@@ -97,7 +97,6 @@ class Restorer:
             case Source.ATOM:
                 return self._atoms_of(manifest)[name]
             case Source.UNIT:
-                # what stands for it may hold what a plain cell has made anew since
                 self._renew(binding.target, manifest)
                 return self._unit(binding.target, manifest)
 
@@ -351,7 +350,8 @@ class Restorer:
         if unit.ambient is not None:
             present = self._plain_object(unit)
             if present is not None and present is not known:
-                self._live.identities.remember(object_id, unit.deep, present)
+                held = self._manifests.values()
+                self._live.identities.replace(object_id, unit.deep, present, held)
                 return True
             return False
         outer = [ref for ref in unit.refs if ref not in unit.members]

@@ -53,6 +53,6 @@ busy = [place for place, sources in sorted(reverse.items()) if len(sources) > 1]
 
 # edit roads: "D": 8 -> "D": 9 | reruns roads reverse distances path cost
 # edit roads: "B": 1, -> "B": 3, | reruns roads reverse distances furthest path cost
-# edit start: start = "A" -> start = "C" | reruns distances furthest path cost
+# edit start: start = "A" -> start = "A" + "" | reruns nothing
 # edit busy: len(sources) > 1 -> len(sources) >= 1 | reruns busy
 # edit distances: 10**6 -> 10**7 | reruns distances

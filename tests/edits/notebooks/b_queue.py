@@ -38,7 +38,7 @@ table = {pair: score(pair) for pair in pairs}
 winner = max(table, key=table.get)
 print(winner, points)
 
-# edit config: "slots": 2 -> "slots": 3 | reruns first second pairs score table winner
+# edit config: "slots": 2 -> "slots": 1 | reruns first second pairs score table winner
 # edit config: "bonus": 1 -> "bonus": 2 | reruns first score table winner
 # edit jobs: (5, "paint") -> (6, "paint") | reruns jobs first second
 # edit second: left = len(jobs) -> left = len(jobs) * 2 | reruns second

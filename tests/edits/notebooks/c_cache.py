@@ -61,5 +61,5 @@ print(labels, made)
 # edit rules: 2 * x -> 3 * x | reruns rules applied made
 # edit cached: fib(n - 1) + fib(n - 2) -> fib(n - 2) + fib(n - 1) | reruns cached numbers
 # edit maker: f"<{value}>" -> f"[{value}]" | reruns maker things labels made
-# edit numbers: range(10) -> range(11) | reruns numbers things labels
+# edit numbers: range(10) -> range(11) | reruns numbers things labels made
 # edit labels: Maker.label(value) for value, _ -> Maker.label(v) for v, _ | reruns labels

@@ -42,6 +42,6 @@ contrast = int(edges[np.flatnonzero(histogram)[-1]])
 
 # edit mask: image > 128 -> 128 < image | reruns mask
 # edit dimmed: //= 2 -> //= 3 | reruns dimmed smooth histogram brightest thumb contrast
-# edit kernel: [1, 2, 1] -> [1, 4, 1] | reruns smooth histogram brightest thumb contrast
+# edit kernel: [1, 2, 1] -> [1, 4, 1] | reruns smooth histogram brightest thumb
 # edit thumb: [::4, ::4] -> [::8, ::8] | reruns thumb
 # edit histogram: bins=4 -> bins=8 | reruns histogram contrast

@@ -42,5 +42,5 @@ between = bool(roots[0] < lowest < roots[1])
 # edit points: linspace(0, 4, 9) -> linspace(0, 4, 17) | reruns points fit
 # edit model: np.polyval(c, x) -> np.polyval(c, x) * 1 | reruns model values area lowest
 # edit grid: 0, 4, 41 -> 0, 4, 81 | reruns area lowest
-# edit roots: round(4) -> round(5) | reruns roots between
+# edit roots: round(4) -> round(5) | reruns roots lowest between
 # edit between: < lowest < -> <= lowest <= | reruns between

@@ -44,5 +44,5 @@ print(width, peak)
 # edit grid: cells = 20 -> cells = 22 | reruns state run again loss clipped width peak
 # edit again: advance(heat, 5) -> advance(heat, 6) | reruns again loss clipped width
 # edit run: after_ten = heat.copy() -> after_ten = heat | reruns run again loss clipped peak
-# edit clipped: 1.0, None -> 2.0, None | reruns clipped width
+# edit clipped: 1.0, None -> 2.0, None | reruns clipped width peak
 # edit width: clipped > 1.0 -> 1.0 < clipped | reruns width

@@ -43,6 +43,6 @@ print(top, items)
 # edit settings: limit = 20 -> limit = 28 | reruns large joined share top
 # edit settings: limit = 20 -> limit = 22 | reruns large
 # edit orders: [1, 2, 3, 1, 1] -> [1, 2, 3, 1, 2] | reruns orders large by_city share items
-# edit cities: "CH"] -> "SU"] | reruns cities joined share top
+# edit cities: "CH"] -> "SU"] | reruns cities joined share top items
 # edit large: price > @limit -> price >= @limit | reruns large
 # edit share: round(3) -> round(2) | reruns share top

@@ -43,5 +43,5 @@ print(summary)
 # edit seeds: random.seed(1) -> random.seed(3) | reruns seeds letters pairs saved restored reseed last summary
 # edit seeds: np.random.seed(2) -> np.random.seed(5) | reruns seeds numbers pairs reseed summary
 # edit letters: k=6 -> k=7 | reruns letters pairs saved restored last summary
-# edit numbers: 0, 50 -> 0, 60 | reruns numbers pairs reseed summary
+# edit numbers: 0, 50 -> 0, 60 | reruns numbers
 # edit reseed: len(pairs) -> 9 | reruns reseed last summary

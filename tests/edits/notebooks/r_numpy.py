@@ -36,5 +36,5 @@ print(heads, biggest, round(spread, 3))
 # edit seed: seed(3) -> seed(4) | reruns noise signal coin heads permuted biggest range
 # edit noise: normal(size=6) -> normal(0, 1, size=6) | reruns noise
 # edit noise: normal(size=6) -> normal(5, 1, size=6) | reruns noise signal permuted biggest range
-# edit coin: size=10 -> size=12 | reruns coin heads permuted biggest
+# edit coin: size=10 -> size=12 | reruns coin heads permuted biggest range
 # edit heads: int(coin.sum()) -> int(coin.sum()) * 1 | reruns heads

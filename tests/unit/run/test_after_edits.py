@@ -89,6 +89,26 @@ def test_a_class_made_anew_reaches_what_was_changed_in_place():
     assert k["is_red"] == (True, 1)
 
 
+def test_a_class_made_anew_reaches_all_that_hold_it():
+    """Not only the first value that is looked at, nor only one that waits."""
+    lab = Lab(
+        p=ENUM.format(0),
+        a="%%step a\nclass Box:\n    c = Color.RED",
+        b="%%step b\nboxes = [Box()]",
+        c="%%step c\nred = [Color.RED]",
+        d="%%step d\nis_red = boxes[0].c is Box.c is red[0] is Color.RED, k",
+    )
+    k = lab.kernel()
+    k.go()
+    for n in (1, 2, 3):
+        lab.edit(p=ENUM.format(n))
+        k.go()
+        k.parts.live.load_all(list(k.parts.live.pending))
+
+        assert k["is_red"] == (True, n)
+        assert type(k["boxes"][0]) is k["Box"]
+
+
 VIEWS = {
     "p": "import numpy as np",
     "a": "%%step a\nbase = np.arange(12.0)",

@@ -114,6 +114,7 @@ def test_an_input_that_no_step_makes_any_more_is_not_judged():
     """Whether a plain cell makes it is known when the step runs."""
     lab, k = chain()
     lab.delete("a")
+    lab.insert("b", p="x = 1")
 
     assert reasons(k)["b"] == ("replay", [])
 
@@ -193,3 +194,19 @@ def test_a_view_reads_no_payload_and_no_namespace():
         del lab.backend.files[key]
 
     assert lab.inspect(k.run_id).view().steps == k.view().steps
+
+
+def test_a_step_whose_input_has_no_maker_above_will_run():
+    """The step that made it was deleted, or moved below: Run All runs this one."""
+    lab = Lab(a="%%step a\nx = 1", b="%%step b\ny = x", p="k = 2", c="%%step c\nz = k")
+    k = lab.kernel()
+    k.go()
+
+    lab.reorder("b", "a", "p", "c")
+    plans = {step.name: (step.plan, step.reasons) for step in k.view().steps}
+    assert plans["b"] == (Verdict.RERUN, ["x is gone"])
+    assert plans["c"] == (Verdict.REPLAY, [])
+
+    lab.delete("a")
+    plans = {step.name: (step.plan, step.reasons) for step in k.view().steps}
+    assert plans["b"] == (Verdict.RERUN, ["x is gone"])

@@ -1,0 +1,28 @@
+"""Why a body ran that did not have to: one row for each kind, told with the rate.
+
+A row is tried against what the kernel said when it ran that step again. What no row
+explains fails the test.
+"""
+
+import re
+
+ROWS = (
+    (
+        r"no longer share an object \(or now do\)",
+        "the key holds which names share data: one changes with the other",
+    ),
+)
+"""(What the kernel says, why that is right)."""
+CASES = {
+    ("b_parse", "renamed name in entries"): (
+        "a class that stands under another name is another class: pickles name it"
+    ),
+}
+"""(Notebook, edit): why that is right."""
+
+
+def reason(book: str, edit: str, said: str) -> str | None:
+    """Return why a step ran again; None if no row says it."""
+    if (book, edit) in CASES:
+        return CASES[book, edit]
+    return next((why for pattern, why in ROWS if re.search(pattern, said)), None)

@@ -1,0 +1,186 @@
+"""After an edit, Run All comes to what a clean run comes to, and reruns what it must.
+
+Each edit is played in a new kernel (replay and rerun) and in one that lives on, where
+it is also undone. The rule, and the form of the notebooks, are told in README.md.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+from books import Book, Edit, names, read, uses
+from generator import generated, in_turn
+from judging import Verdict, expected, has_to_run, judge, left_by_plain
+from reasons import reason
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+QUICK = (
+    "b_closures",
+    "c_accounts",
+    "c_cache",
+    "c_dataclasses",
+    "n_views",
+    "p_inplace",
+    "r_mixed",
+    "s_pipeline",
+)
+"""Notebooks of the ordinary suite: one of each kind, and where faults were found."""
+QUICK_EDITS = 3
+NEVER_ALIKE = {("n_simulate", "clipped")}
+"""Cells whose edits give another result in each clean run: memory that is not set."""
+EDIT = ": "
+"""Between the kernel and the edit in the label of a verdict."""
+KINDS = ("builtins", "pandas", "numpy", "sklearn", "files", "rng", "classes")
+
+
+@dataclass
+class Played:
+    """What became of the edits of one notebook."""
+
+    book: str
+    verdicts: list[Verdict] = field(default_factory=list)
+    endless: int = 0
+    edits: int = 0
+
+    def wrong(self) -> list[str]:
+        """Return what is not as in a clean run."""
+        return [f"{v.label}: {one}" for v in self.verdicts for one in v.wrong]
+
+    def unexplained(self) -> list[str]:
+        """Return the reruns that no row of the reasons explains."""
+        return [
+            f"{v.label}: {step} ran again: {v.said.get(step, '').strip()}"
+            for v in self.verdicts
+            for step in v.beyond
+            if self._reason(v, step) is None
+        ]
+
+    def _reason(self, verdict: Verdict, step: str) -> str | None:
+        edit = verdict.label.partition(EDIT)[2]
+        return reason(self.book, edit, verdict.said.get(step, ""))
+
+    def counts(self) -> dict[str, int]:
+        """Return the sums that are printed at the end."""
+        told = Counter(
+            edits=self.edits,
+            situations=len(self.verdicts),
+            wrong=sum(bool(v.wrong) for v in self.verdicts),
+            expected=sum(v.wanted for v in self.verdicts),
+            beyond=sum(len(v.beyond) for v in self.verdicts),
+        )
+        for verdict in self.verdicts:
+            for step in verdict.beyond:
+                why = self._reason(verdict, step)
+                told[f"beyond: {why or 'not explained'}"] += 1
+        return dict(told)
+
+
+def _play(stage, book: Book, edits: list[Edit], base: dict, *, auto=False) -> Played:
+    """Play edits of a notebook in new kernels, and in one that lives on."""
+    cleans = {edit: stage.clean(book.edited(edit)) for edit in edits}
+    ended = [edit for edit in edits if cleans[edit] is not None]
+    played = Played(book.name, endless=len(edits) - len(ended), edits=len(ended))
+    steps = book.steps(auto=auto)
+    wanted = {
+        edit: expected(
+            edit, has_to_run(base, cleans[edit], book, book.edited(edit)), cleans[edit]
+        )
+        for edit in ended
+    }
+    if auto:
+        # by hand only steps are listed, and every cell is one now
+        wanted = {
+            edit: wanted[edit] | has_to_run(base, cleans[edit], book, book.edited(edit))
+            for edit in ended
+        }
+    first, *fresh = stage.fresh(book, ended, auto=auto)
+    played.verdicts.append(judge("first run", base, first, steps, steps=steps))
+    for edit, got in zip(ended, fresh, strict=True):
+        label = f"new kernel{EDIT}{edit.label}"
+        played.verdicts.append(
+            judge(label, cleans[edit], got, wanted[edit], steps=steps)
+        )
+    _live(stage, book, base, cleans, wanted, played, auto=auto)
+    return played
+
+
+def _live(stage, book, base, cleans, wanted, played, *, auto) -> None:
+    # a module that was imported stays as it is until the kernel ends
+    edits = [edit for edit in wanted if not edit.target.endswith(".py")]
+    steps, left = book.steps(auto=auto), frozenset()
+    _, *answers = stage.live(book, edits, auto=auto)
+    for at, edit in enumerate(edits):
+        there, back = answers[2 * at], answers[2 * at + 1]
+        left |= frozenset() if auto else left_by_plain(book, book.edited(edit))
+        played.verdicts += [
+            judge(
+                f"living kernel{EDIT}{edit.label}",
+                cleans[edit],
+                there,
+                wanted[edit],
+                steps=steps,
+                may_stay=left,
+                is_live=True,
+            ),
+            judge(
+                f"living kernel, undone{EDIT}{edit.label}",
+                base,
+                back,
+                frozenset(),
+                steps=steps,
+                may_stay=left,
+                is_live=True,
+            ),
+        ]
+
+
+def _edits(book: Book, base: dict, *, every: bool) -> list[Edit]:
+    frames = {name: cell["frames"] for name, cell in base["cells"].items()}
+    made = generated(book, frames)
+    edits = [*book.edits, *(made if every else in_turn(made))]
+    return [edit for edit in edits if (book.name, edit.target) not in NEVER_ALIKE]
+
+
+def _check(stage, name, record_property, *, every, auto=False, limit=None) -> None:
+    book = read(name)
+    base = stage.clean(book)
+    assert base["error"] == ""
+    edits = _edits(book, base, every=every)
+    if limit:
+        edits = edits[:limit] + edits[-limit:]
+    played = _play(stage, book, edits, base, auto=auto)
+    record_property("edits", played.counts())
+
+    assert played.wrong() == []
+    assert played.unexplained() == []
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("name", QUICK)
+def test_some_edits_of_some_notebooks(stage, name, record_property):
+    """A few edits of one notebook of each kind."""
+    _check(stage, name, record_property, every=False, limit=QUICK_EDITS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", names())
+def test_every_edit_of_every_notebook(stage, name, record_property):
+    """The listed edits, and one of each kind in every cell in turn."""
+    _check(stage, name, record_property, every=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_there_are_five_notebooks_of_each_kind(kind):
+    """Forty in all."""
+    assert len(names()) == 40
+    assert len([name for name in names() if kind in uses(name)]) >= 5
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_notebook_has_eight_cells(name):
+    """And edits with what they have to rerun."""
+    book = read(name)
+
+    assert len(book.cells) >= 8
+    assert len(book.edits) >= 3
