@@ -368,6 +368,15 @@ def test_is_complete_and_complete_run_nothing(kernel):
     assert kinds(kernel.folder / ".nbresume") == before
 
 
+def test_an_error_swallowed_by_capture_commits_nothing(kernel):
+    """`%%capture` below a step hides that its body raised: the step has FAILED."""
+    said = kernel.run("%%step a\n%%capture\nx = 1\n1 / 0\ny = 2", "a")
+
+    assert said.status == "error"
+    assert "ZeroDivisionError" in said.error
+    assert "FAILED" in kernel.run("%steps").text.upper()
+
+
 def test_a_step_swallowed_by_capture_is_an_error(kernel):
     """`%%capture` above a step does not hide that the step was refused."""
     said = kernel.run("%%capture out\n%%step hidden\nhidden_x = 1", "hidden")

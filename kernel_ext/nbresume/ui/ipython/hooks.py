@@ -104,6 +104,8 @@ class Hooks:
         """Why the running cell could not be told from others; nothing may run then."""
         self._refused_inside: RefusedError | None = None
         """A step that a cell of this cell would have been: `%%capture` swallows it."""
+        self._raised_inside: BaseException | None = None
+        """What a cell inside the running one raised."""
 
     # -- which cell -------------------------------------------------------------
 
@@ -301,6 +303,7 @@ class Hooks:
         """Commit before the reply; a commit that failed makes the reply an error."""
         if self._depth:
             self._depth -= 1
+            self._raised_inside = self._raised_inside or _raised(result)
             return
         cell, self._cell = self._cell, None
         running = self._session.stepper.running
@@ -309,6 +312,10 @@ class Hooks:
         if refused is not None and result is not None and result.success:
             # it was shown where it was raised; Run All must stop here too
             result.error_in_exec = refused
+        inside, self._raised_inside = self._raised_inside, None
+        if inside is not None and running and result is not None and result.success:
+            # `%%capture` swallows it, and the body did not end as it was written
+            result.error_in_exec = inside
         try:
             if self._session.stepper.running is not None:
                 self._finish(result)
@@ -324,9 +331,7 @@ class Hooks:
         sys.audit("nbresume.reply", step)
 
     def _finish(self, result: ExecutionResult | None) -> None:
-        raised = None
-        if result is not None:
-            raised = result.error_in_exec or result.error_before_exec
+        raised = _raised(result)
         finished = result is not None and raised is None
         self._session.stepper.finish(raised, finished=finished)
 
@@ -340,7 +345,7 @@ class Hooks:
             return
         intent = running.intent
         commit = self._session.journal.state.commit(intent.step)
-        raised = result and (result.error_in_exec or result.error_before_exec)
+        raised = _raised(result)
         if commit is not None and commit.record.attempt == intent.attempt:
             phase = Phase.COMMITTED
         elif result is None or isinstance(raised, KeyboardInterrupt):
@@ -353,6 +358,14 @@ class Hooks:
         if result is not None:
             result.error_in_exec = error
         self._shell.showtraceback((type(error), error, None))
+
+
+def _raised(result: ExecutionResult | None) -> BaseException | None:
+    """Return what a cell raised, if that is known."""
+    if result is None:
+        return None
+    error: BaseException | None = result.error_in_exec or result.error_before_exec
+    return error
 
 
 def _saved_as(order: Order, step: str | None, digest: str) -> str:
