@@ -308,14 +308,7 @@ class Hooks:
         cell, self._cell = self._cell, None
         running = self._session.stepper.running
         step = running.intent.step if running else ""
-        refused, self._refused_inside = self._refused_inside, None
-        if refused is not None and result is not None and result.success:
-            # it was shown where it was raised; Run All must stop here too
-            result.error_in_exec = refused
-        inside, self._raised_inside = self._raised_inside, None
-        if inside is not None and running and result is not None and result.success:
-            # `%%capture` swallows it, and the body did not end as it was written
-            result.error_in_exec = inside
+        self._show_swallowed(result, is_step=running is not None)
         try:
             if self._session.stepper.running is not None:
                 self._finish(result)
@@ -329,6 +322,17 @@ class Hooks:
         if cell is not None:
             self._begin_idle(cell, step=step)
         sys.audit("nbresume.reply", step)
+
+    def _show_swallowed(self, result: ExecutionResult | None, *, is_step: bool) -> None:
+        """Let the reply be the error that a cell inside this one ended with."""
+        refused, self._refused_inside = self._refused_inside, None
+        inside, self._raised_inside = self._raised_inside, None
+        if result is None or not result.success:
+            return
+        # it was shown where it was raised, or `%%capture` has it; Run All must stop,
+        # and a step's body did not end as it was written
+        if refused is not None or is_step:
+            result.error_in_exec = refused or inside
 
     def _finish(self, result: ExecutionResult | None) -> None:
         raised = _raised(result)
