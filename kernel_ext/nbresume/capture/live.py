@@ -316,6 +316,18 @@ class Live(Known):
         self._drop(name)
         self.pending.drop(name)
 
+    def bind_in_body(self, name: str, entry: Entry) -> None:
+        """Bind a name as the running body would have done it."""
+        is_new = name not in self.names.users
+        self.set(name, entry)
+        self._moves.bind(name, is_new=is_new)
+
+    def unbind_in_body(self, name: str) -> None:
+        """Remove a name as the running body would have done it."""
+        if name in self.names.users:
+            self.unset(name)
+            self._moves.lose(name)
+
     def park(self, name: str, entry: Entry) -> None:
         """Let a patched module stand as nobody's, until `unpark`."""
         self._parked[name] = entry

@@ -299,9 +299,10 @@ class ProgressKeeper:
             made = self.written(running)
             values, states = self._values(record)
             for name, value in values.items():
-                self._live.set(name, Entry(value, Made.ATTEMPT, step=step))
+                entry = Entry(value, Made.ATTEMPT, step=step)
+                self._live.bind_in_body(name, entry)
             for name in {*record.deleted, *self._not_yet(record, made)}:
-                self._live.unset(name)
+                self._live.unbind_in_body(name)
             running.in_place |= set(record.in_place)
             running.effects = dict.fromkeys([*record.effects, *running.effects])
             self._evidence.inherit(record.seen)

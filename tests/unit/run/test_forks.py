@@ -132,9 +132,10 @@ def test_a_fork_begins_at_any_commit():
 
     k.fork("b@1")
 
-    assert k["L"] == [1, 3]
-    assert k.step("a").state is State.STALE
+    assert k.step("a").state is State.STALE  # so it is where the fork goes on
     lab.edit(a=CELLS["a"])
+    k.resume()
+    assert k["L"] == [1, 3]
     assert k.go() == ["c"]
 
 
@@ -352,6 +353,7 @@ def test_a_step_that_failed_since_its_commit_is_refused_with_the_way_out():
     k.go("b")
 
     check_refused(lab, k, "b", r"step b failed when.*--at b@1", yes=True)
+    lab.edit(b=CELLS["b"])
     k.fork("b@1", yes=True)
     assert k["L"] == [1, 3]
 

@@ -128,6 +128,10 @@ class Hooks:
         """Find the cell in the notebook: by id, else by step name, else by text."""
         digest, told = text_digest(source), cell_id or ""
         order = self._session.order()
+        twin = f"{BY_TEXT}{digest}"
+        if twin in order.place_of_cell and order.text_of_cell.get(told) != digest:
+            # where the file has an id twice, this is the text of the other cell
+            return _Cell((twin, digest), source, told)
         if not cell_id or cell_id not in order.place_of_cell:
             step = step_name_of(source)
             saved = _saved_as(order, step, digest)
