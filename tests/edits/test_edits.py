@@ -109,6 +109,22 @@ def _live(stage, book, base, cleans, wanted, played, *, auto) -> None:
     # a module that was imported stays as it is until the kernel ends
     edits = [edit for edit in wanted if not edit.target.endswith(".py")]
     steps, left = book.steps(auto=auto), frozenset()
+    if "files" in uses(book.name):
+        # what a version wrote stays on disk; each edit has a folder of its own
+        for edit in edits:
+            _, there, _ = stage.live(book, [edit], auto=auto)
+            played.verdicts.append(
+                judge(
+                    f"living kernel{EDIT}{edit.label}",
+                    cleans[edit],
+                    there,
+                    wanted[edit],
+                    steps=steps,
+                    may_stay=left_by_plain(book, book.edited(edit)),
+                    is_live=True,
+                )
+            )
+        return
     _, *answers = stage.live(book, edits, auto=auto)
     for at, edit in enumerate(edits):
         there, back = answers[2 * at], answers[2 * at + 1]
