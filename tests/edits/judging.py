@@ -94,7 +94,7 @@ def judge(
 def _differences(
     clean: dict, got: dict, may_stay: frozenset[str], *, is_live: bool
 ) -> Iterable[str]:
-    missing = re.match(r"NameError: name '(\w+)'", clean["error"])
+    missing = re.search(r"'(\w+)' is not defined", clean["error"])
     if missing and missing[1] in may_stay:
         return  # in a living kernel a name of a former plain cell is still there
     if (clean["failed"], clean["error"]) != (got["failed"], got["error"]):

@@ -12,13 +12,16 @@ ROWS = (
         "the key holds which names share data: one changes with the other",
     ),
 )
-"""(What the kernel says, why that is right)."""
+"""(What the kernel says, why)."""
 CASES = {
     ("b_parse", "renamed name in entries"): (
         "a class that stands under another name is another class: pickles name it"
     ),
+    ("r_mixed", "deleted line in restored"): (
+        "which generators count in a key is known from the newest commit alone"
+    ),
 }
-"""(Notebook, edit): why that is right."""
+"""(Notebook, edit): why."""
 
 
 def reason(book: str, edit: str, said: str) -> str | None:

@@ -38,6 +38,6 @@ rare = [word for word in vocabulary if matrix[:, vectorizer.vocabulary_[word]].s
 
 # edit tokenizer: text.split() -> text.upper().split() | reruns vectorizer vocabulary matrix guess rare
 # edit texts: "good good"] -> "good good day"] | reruns texts vectorizer matrix model guess count rare
-# edit texts: [1, 0, 1, 0, 1] -> [1, 0, 1, 0, 0] | reruns texts model guess
+# edit texts: [1, 0, 1, 0, 1] -> [1, 0, 1, 0, 0] | reruns texts model guess count
 # edit model: MultinomialNB() -> MultinomialNB(alpha=1.0) | reruns model
 # edit rare: < 3 -> <= 2 | reruns rare
