@@ -1,6 +1,7 @@
 """Real files: whose they are, what is in them, whether they moved."""
 
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -13,6 +14,20 @@ from nbresume.compose.disk import DiskFiles
 from nbresume.model.values import FileState
 
 OLD_NS = 1_700_000_000_000_000_000
+ORDINARY_USER = """
+import os, sys
+from pathlib import Path
+from nbresume.compose.disk import DiskFiles
+folder = Path(sys.argv[1])
+os.chdir(folder)
+files = DiskFiles(folder / "main.ipynb", store=folder / "store")
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+print(files.state("a").why)
+"""
+"""Root may read everything, so a child asks as another user."""
 
 
 @pytest.fixture
@@ -148,13 +163,22 @@ def test_a_fifo_is_never_opened(disk, folder):
     assert done.wait(10)
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
-def test_a_file_that_cannot_be_read_says_so(disk, folder):
+def test_a_file_that_cannot_be_read_says_so():
     """It is never taken for unchanged."""
-    (folder / "a").write_text("1")
-    (folder / "a").chmod(0)
+    # pytest's own folder is private, and the other user has to come to the file
+    with tempfile.TemporaryDirectory(prefix="nbresume-test-") as place:
+        Path(place).chmod(0o755)
+        (Path(place) / "a").write_text("1")
+        (Path(place) / "a").chmod(0)
+        done = subprocess.run(
+            [sys.executable, "-c", ORDINARY_USER, place],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
-    assert disk.state("a").why == "it cannot be read (Permission denied)"
+    assert done.stderr == ""
+    assert done.stdout.strip() == "it cannot be read (Permission denied)"
 
 
 def test_a_folder_is_the_list_of_its_entries(disk, folder):
