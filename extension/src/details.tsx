@@ -123,14 +123,10 @@ function Why({
     <>
       <p>{explained.sentence}</p>
       <Table
-        heads={[trans.__('Depends on'), trans.__('Then'), trans.__('Now')]}
+        heads={[trans.__('Depends on'), trans.__('Then and now')]}
         rows={explained.cues.map(cue => [
-          <>
-            {cue.cue}
-            <div className="jp-nbresume-quiet">{changed(cue, trans)}</div>
-          </>,
-          <Was key="then" shown={cue.thenShown} version={cue.then} />,
-          <Was key="now" shown={cue.nowShown} version={cue.now} />
+          cue.cue,
+          <Was key="was" cue={cue} trans={trans} />
         ])}
       />
       {explained.cues.map(
@@ -146,14 +142,22 @@ function Why({
   );
 }
 
-interface WasProps {
-  readonly shown: string;
-  readonly version: string;
-}
-
-/** What something was: as people know it, else the beginning of its version. */
-function Was({ shown, version }: WasProps): JSX.Element {
-  return <code title={version}>{shown === '' ? version.slice(0, SHORT) : shown}</code>;
+/** Whether it changed, and what it was and is: as people know it, else its version. */
+function Was({ cue, trans }: Said & { readonly cue: Cue }): JSX.Element {
+  const { isChanged, diff, text } = cue;
+  const brief = (shown: string, version: string): string =>
+    shown || version.slice(0, SHORT) || trans.__('nothing');
+  return (
+    <>
+      {text}
+      {isChanged === true && diff.length === 0 && (
+        <div>
+          <code title={cue.then}>{brief(cue.thenShown, cue.then)}</code> →{' '}
+          <code title={cue.now}>{brief(cue.nowShown, cue.now)}</code>
+        </div>
+      )}
+    </>
+  );
 }
 
 interface DiffProps extends Said {
@@ -177,13 +181,6 @@ function Diff({ of, lines, trans }: DiffProps): JSX.Element {
       ))}
     </pre>
   );
-}
-
-function changed({ isChanged, text }: Cue, trans: TranslationBundle): string {
-  if (isChanged === null) {
-    return text === '' ? trans.__('known when it runs') : text;
-  }
-  return isChanged ? trans.__('changed') : trans.__('the same');
 }
 
 interface TableProps {
