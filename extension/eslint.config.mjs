@@ -29,6 +29,7 @@ const VIEWS = [
   './trail',
   './notices',
   './details',
+  './inspected',
   './preview',
   './doubt',
   './evidence'
@@ -64,8 +65,8 @@ export default [
     'the bottom layer imports nothing'
   ),
   without(
-    ['src/runview.ts', 'src/stored.ts'],
-    ['./*', '@*/**', 'react', '!./fields', '!./stored'],
+    ['src/runview.ts', 'src/stored.ts', 'src/events.ts'],
+    ['./*', '@*/**', 'react', '!./fields', '!./stored', '!./events'],
     'parsers know parsers'
   ),
   without(

@@ -15,6 +15,9 @@ export interface CellText {
 const WORDS = /(?:[^\s"']|"[^"]*"|'[^']*')+/g;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
 const TAKES_NEXT: ReadonlySet<string | undefined> = new Set(['--reads', '--after']);
+// as `plan/auto.py` names and reads it
+const PLAIN_ID = /^[a-z0-9_.-]{1,59}$/;
+const AUTO = /^[ \t]*%nbresume[ \t]+auto(?:[ \t]+on)?[ \t]*(?:#.*)?$/m;
 const LOAD = /^[ \t]*%(?:load|reload)_ext[ \t]+nbresume[ \t]*$/m;
 
 /** Return one text that changes when code cells are edited, moved, added or removed. */
@@ -40,6 +43,28 @@ export function stepOf(cell: CellText): string | null {
     (word, place) => !word.startsWith('-') && !TAKES_NEXT.has(words[place - 1])
   );
   return at >= 0 && NAME.test(words[at]) ? words[at] : null;
+}
+
+/** Return whether a notebook has steps, with headers or without. */
+export function hasSteps(cells: readonly CellText[]): boolean {
+  return cells.some(cell => stepOf(cell) !== null || (cell.isCode && isAuto(cell)));
+}
+
+/** Return the names under which the cells may be steps, with headers or without. */
+export function namesOf(cells: readonly CellText[]): readonly string[] {
+  return cells
+    .filter(({ isCode }) => isCode)
+    .map(cell => stepOf(cell) ?? autoNameOf(cell.id))
+    .filter(name => name !== null);
+}
+
+function isAuto({ source }: CellText): boolean {
+  return AUTO.test(source);
+}
+
+/** The name of a step without a header; null: the kernel shortens such an id. */
+function autoNameOf(id: string): string | null {
+  return PLAIN_ID.test(id) ? `cell-${id}` : null;
 }
 
 /** The cells of a notebook, looked at once: by id and by the name of their step. */

@@ -9,17 +9,13 @@ import { closeIcon } from '@jupyterlab/ui-components';
 import * as React from 'react';
 
 import type { Inquiry, Question, Reply } from './inquiry';
-import { Preview } from './preview';
-import type {
-  Cue,
-  Explained,
-  OutputDetails,
-  PlanView,
-  StepDetails,
-  Verdict
-} from './runview';
+import { Stored } from './inspected';
+import type { Cue, Explained, PlanView, Verdict } from './runview';
 import { sentences } from './sentences';
-import { duration, size } from './words';
+import { called, duration } from './words';
+
+/** So many characters of a version are shown. */
+const SHORT = 16;
 
 interface DetailsProps {
   readonly inquiry: Inquiry;
@@ -102,8 +98,8 @@ function Plan({ plan, trans }: Said & { readonly plan: PlanView }): JSX.Element 
       ))}
       <Table
         heads={[trans.__('Step'), trans.__('Plan'), trans.__('Why')]}
-        rows={plan.steps.map(({ step, verdict, durationS, why }) => [
-          <b key="step">{step}</b>,
+        rows={plan.steps.map(({ step, title, verdict, durationS, why }) => [
+          <b key="step">{called({ name: step, title })}</b>,
           <>
             {verdictOf(verdict, trans)}
             {durationS !== null && (
@@ -127,16 +123,16 @@ function Why({
     <>
       <p>{explained.sentence}</p>
       <Table
-        heads={[trans.__('Depends on'), trans.__('Then'), trans.__('Now')]}
+        heads={[trans.__('Depends on'), trans.__('Then and now')]}
         rows={explained.cues.map(cue => [
-          <>
-            {cue.cue}
-            <div className="jp-nbresume-quiet">{changed(cue, trans)}</div>
-          </>,
-          <code key="then">{cue.then}</code>,
-          <code key="now">{cue.now}</code>
+          cue.cue,
+          <Was key="was" cue={cue} trans={trans} />
         ])}
       />
+      {explained.cues.map(
+        ({ cue, diff }) =>
+          diff.length > 0 && <Diff key={cue} of={cue} lines={diff} trans={trans} />
+      )}
       {explained.ways.map(({ command, text }) => (
         <p key={command}>
           <code>{command}</code> {text}
@@ -146,87 +142,44 @@ function Why({
   );
 }
 
-function changed({ isChanged, text }: Cue, trans: TranslationBundle): string {
-  if (isChanged === null) {
-    return text === '' ? trans.__('known when it runs') : text;
-  }
-  return isChanged ? trans.__('changed') : trans.__('the same');
-}
-
-interface StoredProps extends Omit<AnswerProps, 'reply'> {
-  readonly details: StepDetails;
-}
-
-function Stored({ details, sanitize, trans }: StoredProps): JSX.Element {
-  const { outputs, shown, shownLeftOut } = details;
+/** Whether it changed, and what it was and is: as people know it, else its version. */
+function Was({ cue, trans }: Said & { readonly cue: Cue }): JSX.Element {
+  const { isChanged, diff, text } = cue;
+  const brief = (shown: string, version: string): string =>
+    shown || version.slice(0, SHORT) || trans.__('nothing');
   return (
     <>
-      <p>
-        {trans.__(
-          'Commit %1 of %2',
-          String(details.commitNumber),
-          new Date(details.committedAt).toLocaleString()
-        )}
-      </p>
-      {outputs.map(output => (
-        <Output key={output.name} output={output} sanitize={sanitize} trans={trans} />
-      ))}
-      {outputs.length === 0 && <p>{trans.__('It set no names.')}</p>}
-      {shown.length + shownLeftOut > 0 && (
-        <details>
-          <summary>{trans.__('What the cell showed')}</summary>
-          {shown.map((bundle, place) => (
-            <Preview
-              key={place}
-              bundle={bundle}
-              label={trans.__('Output %1', String(place + 1))}
-              sanitize={sanitize}
-            />
-          ))}
-          {shownLeftOut > 0 && (
-            <p>
-              {trans._n(
-                '%1 large output is left out',
-                '%1 large outputs are left out',
-                shownLeftOut
-              )}
-            </p>
-          )}
-        </details>
+      {text}
+      {isChanged === true && diff.length === 0 && (
+        <div>
+          <code title={cue.then}>{brief(cue.thenShown, cue.then)}</code> →{' '}
+          <code title={cue.now}>{brief(cue.nowShown, cue.now)}</code>
+        </div>
       )}
-      <details>
-        <summary>{trans.__('The cell as it ran')}</summary>
-        <pre>{details.code}</pre>
-      </details>
     </>
   );
 }
 
-interface OutputProps extends Omit<AnswerProps, 'reply'> {
-  readonly output: OutputDetails;
+interface DiffProps extends Said {
+  readonly of: string;
+  readonly lines: readonly string[];
 }
 
-function Output({ output, sanitize, trans }: OutputProps): JSX.Element {
-  const { name, kind, dtype, shape, sizeBytes, notKept, preview } = output;
-  const facts = [
-    kind,
-    dtype,
-    shape === null ? '' : shape.join(' × '),
-    sizeBytes > 0 ? size(sizeBytes) : '',
-    notKept === '' ? '' : trans.__('not kept: %1', notKept)
-  ];
+/** What was edited, line by line; the sign before a line says it beside the color. */
+function Diff({ of, lines, trans }: DiffProps): JSX.Element {
   return (
-    <div className="jp-nbresume-output" data-name={name}>
-      <b>{name}</b>{' '}
-      <span className="jp-nbresume-quiet">
-        {facts.filter(fact => fact !== '').join(' · ')}
-      </span>
-      <Preview
-        bundle={preview}
-        label={trans.__('Preview of %1', name)}
-        sanitize={sanitize}
-      />
-    </div>
+    <pre
+      className="jp-nbresume-diff"
+      aria-label={trans.__('What changed in %1', of)}
+      role="group"
+      tabIndex={0}
+    >
+      {lines.map((line, place) => (
+        <div key={place} data-sign={line.charAt(0)}>
+          {line}
+        </div>
+      ))}
+    </pre>
   );
 }
 

@@ -12,7 +12,7 @@ import type { IDisposable } from '@lumino/disposable';
 import { Debouncer, Poll, Throttler } from '@lumino/polling';
 import { Signal } from '@lumino/signaling';
 
-import { stepOf } from './cells';
+import { namesOf } from './cells';
 import { isEnabled, isNew, statusOf } from './kernel';
 import type { Lines } from './lines';
 import type { RunModel } from './model';
@@ -161,7 +161,7 @@ export class Follower implements IDisposable {
   private compare(): void {
     this.model.setEdited(this.isEdited);
     const cells = this._panel === null ? [] : textsOf(this._panel);
-    this.model.setOpenSteps(cells.map(stepOf).filter(name => name !== null));
+    this.model.setOpenSteps(namesOf(cells));
   }
 
   private onExecuted(

@@ -11,7 +11,7 @@ import { NotebookActions } from '@jupyterlab/notebook';
 import type { ISignal } from '@lumino/signaling';
 import { Signal } from '@lumino/signaling';
 
-import { findLoad, stepOf } from './cells';
+import { findLoad, hasSteps } from './cells';
 import { Line } from './comm';
 import { NOT_LIVE } from './live';
 import type { Live } from './live';
@@ -25,7 +25,7 @@ export class Lines {
     NotebookActions.executed.connect((_, { notebook, cell }) => {
       const panel = tracker.find(({ content }) => content === notebook);
       const text = textOf(cell.model);
-      if (panel && (stepOf(text) !== null || findLoad([text]) === 0)) {
+      if (panel && (hasSteps([text]) || findLoad([text]) === 0)) {
         this.open(panel);
       }
     });
@@ -74,7 +74,7 @@ export class Lines {
       return false;
     }
     const cells = textsOf(panel);
-    return findLoad(cells) >= 0 || cells.some(cell => stepOf(cell) !== null);
+    return findLoad(cells) >= 0 || hasSteps(cells);
   }
 
   private readonly _changed = new Signal<this, ISessionContext>(this);

@@ -35,6 +35,16 @@ export interface Running {
   readonly cellId: string;
   /** When it began, in milliseconds of this page's clock. */
   readonly sinceMs: number;
+  /** How far its loop has come; null: it has saved none since then. */
+  readonly progress: Progress | null;
+}
+
+/** How far a loop has come. */
+export interface Progress {
+  readonly position: number;
+  /** -1: it is not known. */
+  readonly total: number;
+  readonly text: string;
 }
 
 /** What is known from the kernel itself. */
@@ -95,7 +105,24 @@ function session({ running }: Live, fields: Fields): Live | null {
     }
     held.set(name, known);
   }
-  return { link: 'open', runId, version, held, running };
+  const far = running === null ? null : progressOf(fields.progress, running.step);
+  return {
+    link: 'open',
+    runId,
+    version,
+    held,
+    running: running !== null && far !== null ? { ...running, progress: far } : running
+  };
+}
+
+/** Return how far a step has come, if the message tells that. */
+function progressOf(value: unknown, step: string): Progress | null {
+  const { position, total, text } = fieldsOf(fieldsOf(value)?.[step]) ?? {};
+  return typeof position === 'number' &&
+    typeof total === 'number' &&
+    typeof text === 'string'
+    ? { position, total, text }
+    : null;
 }
 
 function step(live: Live, fields: Fields, nowMs: number): Live | null {
@@ -105,7 +132,7 @@ function step(live: Live, fields: Fields, nowMs: number): Live | null {
     return null;
   }
   if (phase === 'running') {
-    return { ...live, running: { step: name, cellId, sinceMs: nowMs } };
+    return { ...live, running: { step: name, cellId, sinceMs: nowMs, progress: null } };
   }
   const running = live.running?.step === name ? null : live.running;
   // the kernel tells a replay of what it ran itself as committed

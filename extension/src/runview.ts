@@ -23,6 +23,8 @@ import type { Fields } from './fields';
 import { way } from './stored';
 import type { Way } from './stored';
 
+export { parseEvents } from './events';
+export type { RunEvent } from './events';
 export { parseExplained, parsePlan, parseStepDetails } from './stored';
 export type {
   Cue,
@@ -56,6 +58,15 @@ export type State = (typeof STATES)[number];
 
 export const PLANS = ['replay', 'rerun', 'not taken', 'refused'] as const;
 export type Plan = (typeof PLANS)[number];
+
+/** How far the loops of a step have come that is not committed. */
+export interface Progress {
+  readonly position: number;
+  /** -1: it is not known. */
+  readonly total: number;
+  /** In words, of loops in each other too. */
+  readonly text: string;
+}
 
 /** One step as people see it. */
 export interface StepView {
@@ -93,6 +104,17 @@ export interface StepView {
   readonly isAlways: boolean;
   /** A resume may begin below it. */
   readonly holds: boolean;
+  /** How far it had come, if it is running or was cut off in a loop. */
+  readonly progress: Progress | null;
+  /** First words of its cell, if nobody gave it a name; else empty. */
+  readonly title: string;
+}
+
+/** Of which run a run is a fork. */
+export interface Origin {
+  readonly run: string;
+  /** The step behind which it begins. */
+  readonly at: string;
 }
 
 /** Who writes the run. */
@@ -122,17 +144,8 @@ export interface RunView {
   readonly steps: readonly StepView[];
   readonly claim: ClaimView | null;
   readonly damaged: readonly number[];
-}
-
-/** One record of the audit trail. */
-export interface RunEvent {
-  readonly revision: number;
-  readonly at: string | null;
-  readonly step: string;
-  readonly actor: string;
-  readonly text: string;
-  readonly why: string;
-  readonly durationS: number | null;
+  /** null: it is no fork. */
+  readonly origin: Origin | null;
 }
 
 /** What was refused, because of what, and what to do: nbresume's errors. */
@@ -159,18 +172,6 @@ export function parseRunView(value: unknown): Answer {
     }
     return { kind: 'run', view: runView(fields) };
   });
-}
-
-/** Return the audit trail; empty if it cannot be understood. */
-export function parseEvents(value: unknown): readonly RunEvent[] {
-  try {
-    return list(value, 'history', runEvent);
-  } catch (error) {
-    if (error instanceof Misshapen) {
-      return [];
-    }
-    throw error;
-  }
 }
 
 /** Return the answer that a refusal in JSON is. */
@@ -212,7 +213,8 @@ function runView(fields: Fields): RunView {
     revision: count(fields, 'revision'),
     steps: list(fields.steps, 'steps', stepView),
     claim: fields.claim === null ? null : claimView(fields.claim),
-    damaged: list(fields.damaged, 'damaged', asNumber)
+    damaged: list(fields.damaged, 'damaged', asNumber),
+    origin: orNull(fields.origin ?? null, origin)
   };
 }
 
@@ -241,8 +243,25 @@ function stepView(value: unknown): StepView {
     outputs: list(fields.outputs, 'outputs', asText),
     isAlways: fields.always === true,
     // a server of an earlier release does not tell
-    holds: fields.holds === undefined ? fields.plan === 'replay' : flag(fields, 'holds')
+    holds:
+      fields.holds === undefined ? fields.plan === 'replay' : flag(fields, 'holds'),
+    progress: orNull(fields.progress ?? null, progress),
+    title: asText(fields.title ?? '', 'title')
   };
+}
+
+function progress(value: unknown): Progress {
+  const fields = object(value, 'progress');
+  return {
+    position: count(fields, 'position'),
+    total: count(fields, 'total'),
+    text: text(fields, 'text')
+  };
+}
+
+function origin(value: unknown): Origin {
+  const fields = object(value, 'origin');
+  return { run: text(fields, 'run'), at: text(fields, 'at') };
 }
 
 function claimView(value: unknown): ClaimView {
@@ -252,18 +271,5 @@ function claimView(value: unknown): ClaimView {
     host: text(fields, 'host'),
     product: text(fields, 'product'),
     isAlive: fields.alive === null ? null : flag(fields, 'alive')
-  };
-}
-
-function runEvent(value: unknown): RunEvent {
-  const fields = object(value, 'event');
-  return {
-    revision: count(fields, 'revision'),
-    at: orNull(fields.at, asText),
-    step: text(fields, 'step'),
-    actor: text(fields, 'actor'),
-    text: text(fields, 'text'),
-    why: text(fields, 'why'),
-    durationS: orNull(fields.duration_s, asNumber)
   };
 }

@@ -62,5 +62,9 @@ function ofRun(view: RunView, trans: TranslationBundle): string[] {
       )
     );
   }
+  if (view.origin !== null) {
+    const { run, at } = view.origin;
+    said.push(trans.__('a fork of run %1, behind step %2', run, at));
+  }
   return [...said, ...view.differs];
 }

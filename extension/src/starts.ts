@@ -13,7 +13,7 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { NotebookActions } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { stepOf } from './cells';
+import { hasSteps } from './cells';
 import { isNew, loadByItself } from './kernel';
 import type { Lines } from './lines';
 import type { IRunClient } from './model';
@@ -103,7 +103,7 @@ export class Starts {
     if (!wishes().autoLoad || !canBe || !panel?.context.isReady) {
       return;
     }
-    const isWanted = textsOf(panel).some(cell => stepOf(cell) !== null);
+    const isWanted = hasSteps(textsOf(panel));
     if (isWanted && lines.liveOf(panel).link !== 'open') {
       start.isLoading = true;
       if (await loadByItself(kernel)) {

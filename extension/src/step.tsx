@@ -7,7 +7,7 @@ import { whyNotDecide } from './can';
 import { SHAPES, resumeIcon } from './icons';
 import type { Running } from './live';
 import type { State, StepView } from './runview';
-import { age, duration, elapsed, size, word } from './words';
+import { age, called, duration, elapsed, size, word } from './words';
 
 /** What a click on a step asks for. */
 export interface StepActions {
@@ -56,7 +56,7 @@ export function Step(props: StepProps): JSX.Element {
           aria-disabled={step.place < 0}
           onClick={() => actions.goTo(step)}
         >
-          {step.name}
+          {called(step)}
         </button>
         <span className="jp-nbresume-word">{word(state, trans)}</span>
         <button
@@ -70,6 +70,7 @@ export function Step(props: StepProps): JSX.Element {
         </button>
       </div>
       <Facts {...props} />
+      <Far {...props} />
       <Notes {...props} />
     </div>
   );
@@ -196,6 +197,26 @@ function Since({
   }, []);
   return (
     <span role="timer">{trans.__('running for %1', elapsed(at, now, trans))}</span>
+  );
+}
+
+/** How far its loop has come, if it is running or was cut off. */
+function Far({ step, running, trans }: StepProps): JSX.Element | null {
+  const far = (running?.step === step.name ? running.progress : null) ?? step.progress;
+  if (far === null) {
+    return null;
+  }
+  return (
+    <div className="jp-nbresume-far">
+      {far.total > 0 && (
+        <progress
+          value={far.position}
+          max={far.total}
+          aria-label={trans.__('Progress of step %1', called(step))}
+        />
+      )}
+      {far.text}
+    </div>
   );
 }
 

@@ -72,6 +72,8 @@ export interface PlannedStep {
   /** How long it took last time. */
   readonly durationS: number | null;
   readonly why: string;
+  /** First words of its cell, if nobody gave it a name; else empty. */
+  readonly title: string;
 }
 
 /** What running all cells would do. */
@@ -90,6 +92,11 @@ export interface Cue {
   /** null: it is known only when the step runs. */
   readonly isChanged: boolean | null;
   readonly text: string;
+  /** What it was and is, in short: a preview, a size; empty if nothing tells it. */
+  readonly thenShown: string;
+  readonly nowShown: string;
+  /** Of the code, line by line. */
+  readonly diff: readonly string[];
 }
 
 /** Why a step is replayed, run or refused. */
@@ -174,7 +181,8 @@ function planned(value: unknown): PlannedStep {
     cellId: text(fields, 'cell_id'),
     verdict: oneOf(VERDICTS, fields.verdict, 'verdict'),
     durationS: orNull(fields.duration_s, asNumber),
-    why: text(fields, 'why')
+    why: text(fields, 'why'),
+    title: asText(fields.title ?? '', 'title')
   };
 }
 
@@ -185,7 +193,11 @@ function cue(value: unknown): Cue {
     then: text(fields, 'then'),
     now: text(fields, 'now'),
     isChanged: orNull(fields.is_changed, asFlag),
-    text: text(fields, 'text')
+    text: text(fields, 'text'),
+    // a server of an earlier release does not tell
+    thenShown: asText(fields.then_shown ?? '', 'then_shown'),
+    nowShown: asText(fields.now_shown ?? '', 'now_shown'),
+    diff: list(fields.diff ?? [], 'diff', asText)
   };
 }
 

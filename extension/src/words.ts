@@ -46,6 +46,17 @@ export function word(state: State, trans: TranslationBundle): string {
   }
 }
 
+/** Return what a step is called: by its name, or as its cell begins. */
+export function called({
+  name,
+  title
+}: {
+  readonly name: string;
+  readonly title: string;
+}): string {
+  return title === '' ? name : title;
+}
+
 /** Return the tone of a state. */
 export function tone(state: State): Tone {
   switch (state) {

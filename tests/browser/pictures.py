@@ -20,7 +20,10 @@ VIEWS = {
         *("src/sidebar.tsx", "src/notices.tsx", "src/sentences.ts", "src/trail.tsx"),
         *("src/focus.tsx", "src/menu.ts", "src/can.ts", *_ROWS, *_ALL),
     ),
-    "details": ("src/details.tsx", "src/preview.tsx", "src/stored.ts", *_ALL),
+    "details": (
+        *("src/details.tsx", "src/inspected.tsx", "src/preview.tsx", "src/stored.ts"),
+        *_ALL,
+    ),
     "dialog": ("src/doubt.tsx", "src/evidence.tsx", "src/decision.ts", *_ALL),
     "cells": (
         *("src/decorate.ts", "src/locks.ts", "src/marker.ts", "src/marks.ts"),

@@ -22,6 +22,18 @@ while not os.path.exists("go"):
     time.sleep(0.1)
 weekly = sum(kept.values()) / len(kept)"""
 REPORT = "%%step report\nprint(f'{weekly:.1f} a day')"
+LOOP = """%%step train
+import os, time
+from nbresume import resumable
+total = 0
+for day in resumable(kept, every=100, bar=False):
+    while day > 420 and not os.path.exists("go"):
+        time.sleep(0.1)
+    total += kept[day]"""
+POSTER = "%%step poster --when 'len(rows) > 5000'\nprint('too many')"
+JUNE = "## the rows of June\nrows = [(day, day * 7 % 5) for day in range(1000)]"
+SOLD = "kept = {day: sold for day, sold in rows if sold}"
+WEEKLY = "weekly = sum(kept.values()) / len(kept)"
 MAIL = "%%step mail --effects\nimport time\nprint('mailing')\ntime.sleep(120)"
 
 
@@ -200,3 +212,47 @@ def test_not_saved(desk, camera):
     at.page.keyboard.press("Shift+Enter")
     expect(at.sidebar).to_contain_text("Not in the saved notebook yet")
     camera.sidebar(at, "unsaved")
+
+
+def test_while_developing(desk, camera):
+    """A loop half-way, a step that is not taken, and an edit, explained."""
+    at = desk("sales.ipynb", LOAD, FETCH, CLEAN, POSTER, LOOP, REPORT)
+    for place in range(4):
+        at.run(place)
+    at.start(4)
+    expect(at.step("train").get_by_role("progressbar")).to_be_visible()
+    expect(at.step("train")).to_contain_text("at item 300 of 800")
+    camera.sidebar(at, "loop")
+
+    (at.lab.root / "go").touch()
+    at.expect_states(poster="NOT_TAKEN", train="COMMITTED")
+    at.wait_idle()
+    camera.sidebar(at, "not-taken")
+
+    at.edit(2, "Control+End", "Backspace", " > 2}")
+    at.save()
+    at.run(2)
+    at.edit(2, "Control+End", "Backspace", " and day}")
+    at.save()
+    at.expect_states(clean="STALE")
+    at.step("clean").get_by_role("button", name="More").click()
+    at.choose("Explain whether it would run")
+    details = at.sidebar.locator(".jp-nbresume-details")
+    expect(details.locator("[data-sign='+']").first).to_be_visible()
+    camera.sidebar(at, "explained", "details")
+
+
+def test_without_headers(desk, camera):
+    """Every cell is a step by itself."""
+    at = desk("sales.ipynb", f"{LOAD}\n%nbresume auto", JUNE, SOLD, WEEKLY)
+    for place in range(3):
+        at.run(place)
+    at.save()
+    at.kill_kernel()
+    at.expect_states(**{"cell-c1": "COMMITTED", "cell-c3": "NEW"})
+    expect(at.cell(3).locator(".jp-nbresume-marker")).to_be_visible()
+    expect(at.sidebar.get_by_role("button", name="Enable here")).to_be_visible()
+    resume = at.step("cell-c3").get_by_role("button", name="Resume")
+    expect(resume).to_have_attribute("aria-disabled", "false")
+    camera.sidebar(at, "auto")
+    camera.cells(at, "auto")

@@ -1,6 +1,6 @@
 /** Which cell is what. */
 
-import { CellIndex, codeOf, findLoad, stepOf } from '../cells';
+import { CellIndex, codeOf, findLoad, hasSteps, namesOf, stepOf } from '../cells';
 
 const code = (id: string, source: string) => ({ id, isCode: true, source });
 const text = (id: string, source: string) => ({ id, isCode: false, source });
@@ -29,6 +29,27 @@ describe('stepOf', () => {
     ['x = 1\n%%step fetch', null]
   ])('%s', (source, name) => {
     expect(stepOf(code('a', source))).toBe(name);
+  });
+});
+
+describe('hasSteps', () => {
+  it.each([
+    ['%%step fetch\nx = 1', true],
+    ['%load_ext nbresume\n%nbresume auto', true],
+    ['%nbresume auto on  # all of them', true],
+    ['%nbresume auto off', false],
+    ['print("%nbresume auto")', false]
+  ])('%s', (source, is) => {
+    expect(hasSteps([code('a', source)])).toBe(is);
+    expect(hasSteps([text('a', source)])).toBe(false);
+  });
+});
+
+describe('namesOf', () => {
+  it('names a cell without a header as the kernel does, if its id is a plain one', () => {
+    const cells = [...CELLS, code('Upper', 'x'), code('f'.repeat(60), 'x')];
+
+    expect(namesOf(cells)).toEqual(['cell-l', 'fetch', 'mail', 'cell-c']);
   });
 });
 

@@ -18,7 +18,8 @@ const VIEW: RunView = {
   revision: 3,
   steps: [],
   claim: null,
-  damaged: []
+  damaged: [],
+  origin: null
 };
 
 /** A server that says what it was asked, and runs of growing revisions. */

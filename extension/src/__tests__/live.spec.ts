@@ -36,8 +36,22 @@ describe('told', () => {
     expect(after(SESSION, event('running')).running).toEqual({
       step: 'train',
       cellId: 'c4',
-      sinceMs: 7
+      sinceMs: 7,
+      progress: null
     });
+  });
+
+  it('knows how far the loop of the running step has come', () => {
+    const far = { position: 300, total: 1000, text: 'at item 300 of 1000' };
+    const begun = after(SESSION, event('running'));
+
+    const live = told(begun, { ...SESSION, progress: { train: far } }, 9);
+
+    expect(live.running).toEqual({ ...begun.running, progress: far });
+    expect(told(live, SESSION, 9).running?.progress).toEqual(far);
+    const other = told(begun, { ...SESSION, progress: { fit: far } }, 9);
+    expect(other.running?.progress).toBeNull();
+    expect(told(live, event('running'), 9).running?.progress).toBeNull();
   });
 
   it.each([

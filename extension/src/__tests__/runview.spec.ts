@@ -82,6 +82,39 @@ describe('parseRunView', () => {
     expect(ways[0].text).toContain('may be called once more');
   });
 
+  it('tells how far a step had come, its first words, and the origin of a fork', () => {
+    const looping = viewOf(parseRunView(raw('looping')));
+    const automatic = viewOf(parseRunView(raw('automatic')));
+
+    expect(looping.steps.find(({ name }) => name === 'fit')?.progress).toEqual({
+      position: 600,
+      total: 1000,
+      text: 'at item 600 of 1000'
+    });
+    expect(automatic.steps.map(({ name, title }) => [name, title])).toEqual([
+      ['cell-c1', 'the rows of June'],
+      ['cell-c2', 'total = sum(rows)'],
+      ['fit', '']
+    ]);
+    expect(looping.origin).toBeNull();
+    expect(viewOf(parseRunView(raw('forked'))).origin?.at).toBe('load');
+  });
+
+  it('shows the run of an earlier release, which tells less', () => {
+    const { origin, ...written } = raw('looping');
+    const steps = written.steps.map(step => {
+      const { progress, title, ...less } = step as Record<string, unknown>;
+      return less;
+    });
+
+    const view = viewOf(parseRunView({ ...written, steps }));
+
+    expect(view.steps.map(({ progress, title }) => [progress, title])).toEqual(
+      steps.map(() => [null, ''])
+    );
+    expect(view.origin).toBeNull();
+  });
+
   it.each([
     ['another schema', { ...raw('new'), schema: 2 }, 'schema 2'],
     ['no object', [], 'view is no object'],

@@ -31,6 +31,8 @@ describe('the golden answers of the server', () => {
     const explained = parseExplained(golden('explained'));
     expect(explained?.cues.map(cue => cue.isChanged)).toEqual([false, null]);
     expect(explained?.ways.map(way => way.how)).toEqual(['rerun']);
+    const edited = parseExplained(golden('explained_edit'));
+    expect(edited?.cues[0].diff).toEqual(['@@ -1 +1 @@', '-x = k', '+x = k + 1']);
   });
 });
 
@@ -113,6 +115,16 @@ describe('parseExplained', () => {
 
   it('tells changed, unchanged and not known apart', () => {
     expect(parseExplained(explained)?.cues.map(c => c.isChanged)).toEqual([true, null]);
+  });
+
+  it('keeps what something was and is, if the server tells it', () => {
+    const shown = { ...cue, then_shown: '12 rows', now_shown: '13 rows' };
+    const cues = parseExplained({ ...explained, cues: [cue, shown] })?.cues;
+
+    expect(cues?.map(c => [c.thenShown, c.nowShown, c.diff])).toEqual([
+      ['', '', []],
+      ['12 rows', '13 rows', []]
+    ]);
   });
 
   it('is null if a part cannot be understood', () => {

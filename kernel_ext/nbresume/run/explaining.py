@@ -46,6 +46,8 @@ class PlannedStep(_Told, frozen=True, kw_only=True):
     duration_s: float | None
     """How long it took last time."""
     why: str
+    title: str = ""
+    """First words of its cell, if nobody gave it a name; else empty."""
 
 
 class Plan(_Told, frozen=True, kw_only=True):

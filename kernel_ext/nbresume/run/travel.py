@@ -5,7 +5,7 @@ changes no plan: the next step that runs finds what stands at its position.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nbresume.capture.entries import Made, is_ambient_data
 from nbresume.errors import NbresumeError, NotCommitted, RefusedError
@@ -40,6 +40,10 @@ class Trip:
     """Commits that are no longer in the kernel."""
     acted: tuple[str, ...] = ()
     """Crossed steps that acted on the outside, each with how that is known."""
+    crossed: tuple[str, ...] = ()
+    """Steps of the commits that are no longer in the kernel."""
+    back: tuple[str, ...] = ()
+    """Steps whose commit that counts now is in the kernel, as far as the trip knows."""
 
     @property
     def needs_word(self) -> bool:
@@ -109,7 +113,7 @@ def checking_out(parts: Parts, past: Past, step: str, number: int | None) -> Tri
     moment = past.ended_with(step, number)
     # a plain cell's name of which nothing tells at that moment stays as it is
     names = [*past.at(moment.ended), *_made_by_steps(parts)]
-    return _trip(
+    trip = _trip(
         parts,
         past,
         moment.ended,
@@ -117,6 +121,18 @@ def checking_out(parts: Parts, past: Past, step: str, number: int | None) -> Tri
         where=f"at the end of step {step}, commit {moment.commit.record.commit_number}",
         stands_at=(step, moment.commit.revision),
         crossed=[m for m in past.moments if m.ended > moment.ended],
+    )
+    return replace(trip, back=_counting(past, moment.ended))
+
+
+def _counting(past: Past, event: int) -> tuple[str, ...]:
+    """Return the steps whose commit that counts now was there after so many events."""
+    newest = {m.step: m.commit.revision for m in past.moments if m.ended <= event}
+    commits = {step: past.state.commit(step) for step in newest}
+    return tuple(
+        step
+        for step, revision in newest.items()
+        if (commit := commits[step]) is not None and commit.revision == revision
     )
 
 
@@ -198,6 +214,7 @@ def _trip(
         ),
         left=tuple(dict.fromkeys(moment.label for moment in crossed)),
         acted=(*dict.fromkeys(t for m in crossed if (t := _acted(m))), *acted),
+        crossed=tuple(dict.fromkeys(moment.step for moment in crossed)),
     )
 
 

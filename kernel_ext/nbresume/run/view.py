@@ -102,6 +102,16 @@ class ClaimView(_View, frozen=True, kw_only=True):
     mine: bool
 
 
+class OriginView(_View, frozen=True, kw_only=True):
+    """Of which run a run is a fork."""
+
+    run: str
+    at: str
+    """The step behind which the fork begins."""
+    revision: int
+    """The newest record of the origin that counts for the fork."""
+
+
 class RunView(_View, frozen=True, kw_only=True):
     """One run as people see it."""
 
@@ -129,6 +139,8 @@ class RunView(_View, frozen=True, kw_only=True):
     metrics: Metrics
     damaged: list[int]
     """Revisions that cannot be read."""
+    origin: OriginView | None = None
+    """The run that it is a fork of."""
 
     def to_json(self) -> bytes:
         """Return the view as JSON with sorted keys."""

@@ -24,7 +24,14 @@ from nbresume.run.metrics import Counts, metrics_of
 from nbresume.run.order import NOWHERE, Order
 from nbresume.run.ports import World
 from nbresume.run.recovery import Recovery
-from nbresume.run.view import LOCKED, SCHEMA, ClaimView, RunView, StepView
+from nbresume.run.view import (
+    LOCKED,
+    SCHEMA,
+    ClaimView,
+    OriginView,
+    RunView,
+    StepView,
+)
 from nbresume.run.ways import Way, remedy, ways_out
 from nbresume.settings import __version__
 
@@ -86,6 +93,7 @@ def view_run(
         usage=state.usage,
         metrics=metrics_of(state, counts, in_doubt=in_doubt),
         damaged=[*state.quarantined, *state.damaged],
+        origin=_origin_view(state),
     )
 
 
@@ -105,6 +113,13 @@ def _claim_view(
         alive=alive,
         mine=claim.writer.nonce == world.liveness.me().nonce,
     )
+
+
+def _origin_view(state: RunState) -> OriginView | None:
+    origin = state.origin
+    if origin is None:
+        return None
+    return OriginView(run=origin.run, at=origin.at, revision=origin.revision)
 
 
 def _releases(claim: ClaimView | None, world: World) -> list[str]:
@@ -269,5 +284,11 @@ def _headline(steps: list[StepView], resume: Foreseen | None) -> str:
         return f"{text}; all are committed"
     if resume.plan is Verdict.REFUSED:
         word = "ambiguous (in doubt)" if resume.state is State.AMBIGUOUS else "refused"
-        return f"{text}; stopped at {resume.step}, which is {word}"
-    return f"{text}; goes on at {resume.step}"
+        return f"{text}; stopped at {_called(resume, steps)}, which is {word}"
+    return f"{text}; goes on at {_called(resume, steps)}"
+
+
+def _called(resume: Foreseen, steps: list[StepView]) -> str:
+    """Return the name of a step; of one that nobody named, its first words, too."""
+    title = next((s.title for s in steps if s.name == resume.step), "")
+    return f"{resume.step} ({title})" if title else resume.step

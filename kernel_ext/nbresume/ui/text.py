@@ -110,7 +110,7 @@ def _row(step: StepView, *, resume_from: str) -> tuple[str, ...]:
     mark = "→" if step.name == resume_from else MARKS[step.state]
     return (
         mark,
-        f"{step.name}  {step.title}".rstrip(),
+        called(step),
         WORDS[step.state],
         duration(step.duration_s),
         size(step.payload_bytes) if step.revision >= 0 else "",
@@ -138,8 +138,19 @@ def table(view: RunView) -> str:
     return "\n".join(lines)
 
 
+def called(step: StepView) -> str:
+    """Return the name of a step; of one that nobody named, its first words, too."""
+    return f"{step.name}  {step.title}".rstrip()
+
+
+def origin_of(view: RunView) -> str:
+    """Return of which run a run is a fork; empty if of none."""
+    origin = view.origin
+    return f"a fork of run {origin.run}, behind step {origin.at}" if origin else ""
+
+
 def _footnotes(view: RunView) -> list[str]:
-    lines = list(view.differs)
+    lines = [origin_of(view), *view.differs] if view.origin else list(view.differs)
     if view.damaged:
         revisions = ", ".join(str(revision) for revision in view.damaged)
         lines.append(f"damaged records: {revisions}; type nbresume verify")
@@ -153,7 +164,7 @@ def plan(view: RunView) -> str:
     """Return what Run All would do: REPLAY, RERUN or REFUSED, and why."""
     rows = [("plan", "step", "took", "why")]
     rows += [
-        (verdict_of(step), step.name, duration(step.duration_s), notes(step))
+        (verdict_of(step), called(step), duration(step.duration_s), notes(step))
         for step in view.steps
         if step.place >= 0
     ]
@@ -169,6 +180,7 @@ def planned(view: RunView, *, from_scratch: bool = False) -> Plan:
             verdict="run" if from_scratch else verdict_of(step),
             duration_s=step.duration_s,
             why=_risk(step) if from_scratch else notes(step),
+            title=step.title,
         )
         for step in view.steps
         if step.place >= 0
@@ -231,7 +243,7 @@ def plan_from_scratch(view: RunView) -> str:
     """
     rows = [("plan", "step", "took", "why")]
     rows += [
-        ("run", step.name, duration(step.duration_s), _risk(step))
+        ("run", called(step), duration(step.duration_s), _risk(step))
         for step in view.steps
         if step.place >= 0
     ]

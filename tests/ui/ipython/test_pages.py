@@ -282,6 +282,25 @@ def test_what_a_resume_brought_back_is_restored(shell, pages):
     assert [e["steps"] for e in comm.sent] == [{}, {"a": "restored"}]
 
 
+def test_what_was_taken_back_is_not_held(shell, pages):
+    """An undo and a checkout move values: a page locks by what is there now."""
+    shell.save(LOAD, "%%step a\nx = 1", "%%step b\ny = x", "%%step c\nz = y")
+    for cell, code in (("c1", "a\nx = 1"), ("c2", "b\ny = x"), ("c3", "c\nz = y")):
+        assert shell.run(f"%%step {code}", cell).ok
+    comm = Comm()
+    pages._opened(comm, {})
+    for typed in ("undo", "checkout a", "checkout b", "resume"):
+        assert shell.run(f"%steps {typed}").ok
+
+    assert [e["steps"] for e in comm.sent if e["event"] == "session"] == [
+        {"a": "ran", "b": "ran", "c": "ran"},
+        {"a": "ran", "b": "ran"},
+        {"a": "ran"},
+        {"a": "ran", "b": "restored"},
+        {"a": "ran", "b": "restored", "c": "restored"},
+    ]
+
+
 def test_a_commit_made_later_is_told(shell, pages, monkeypatch):
     """The body had ended; its commit failed at first."""
     comm = Comm()

@@ -173,6 +173,26 @@ def orphaned() -> RunView:
     return k.view()
 
 
+def automatic() -> RunView:
+    """Return the view of a notebook in which every cell is a step, none run yet."""
+    lab = Lab(
+        auto="%nbresume auto",
+        c1="# the rows of June\nrows = list(range(3))",
+        c2="total = sum(rows)",
+        named="%%step fit\ny = total",
+    )
+    return lab.kernel().view()
+
+
+def forked() -> RunView:
+    """Return the view of a fork behind the first step."""
+    lab = _lab(_nothing)
+    k = lab.kernel()
+    k.go()
+    k.fork("load", yes=True)
+    return k.view()
+
+
 def damaged() -> RunView:
     """Return the view when a commit's record is damaged."""
     lab = _lab(_nothing)
@@ -212,6 +232,8 @@ GOLDEN = {
         always,
         orphaned,
         not_taken,
+        automatic,
+        forked,
         damaged,
         foreign,
     )
@@ -244,5 +266,10 @@ def explained() -> Explained:
     return _edited().explain("mail")
 
 
-TOLD = {told.__name__: told for told in (step, plan, explained)}
+def explained_edit() -> Explained:
+    """Return why the first step would run: line by line what was edited."""
+    return _edited().explain("load")
+
+
+TOLD = {told.__name__: told for told in (step, plan, explained, explained_edit)}
 """What the server tells beside the view."""

@@ -8,10 +8,11 @@ import pytest
 
 from nbresume import __version__
 from nbresume.model.states import State
+from nbresume.plan.auto import auto_name
 from nbresume.plan.planner import Verdict
-from nbresume.run.view import SCHEMA
+from nbresume.run.view import SCHEMA, RunView
 from nbresume.ui.server import _jupyter_server_extension_points
-from nbresume.ui.text import WORDS
+from nbresume.ui.text import WORDS, origin_of
 
 EXTENSION = Path(__file__).resolve().parents[3] / "extension"
 LINES = 300
@@ -52,6 +53,28 @@ def test_the_word_for_a_state_is_the_same(state):
     assert re.search(
         rf"case '{state}':\s+return trans\.__\('{word}'\)", source("words.ts")
     )
+
+
+def test_a_step_without_a_header_has_the_same_name():
+    """The page knows a cell's step before the file does, by the id of the cell."""
+    found = re.search(r"const PLAIN_ID = /(.*)/;", source("cells.ts"))
+    ids = ["c1", "0ba9e7d4-5c3f-4d16-9f51-aa0b6d3f6f0e", "a.b_c", "a" * 59]
+    odd = ["Upper", "a b", "a" * 60, "ä", ""]
+
+    assert found is not None
+    assert [i for i in [*ids, *odd] if re.search(found[1], i)] == ids
+    assert [auto_name(i) for i in ids] == [f"cell-{i}" for i in ids]
+
+
+def test_the_origin_of_a_fork_is_told_in_the_same_words():
+    """In the sidebar as under the headline of `%steps`."""
+    path = EXTENSION.parent / "tests" / "data" / "runview" / "forked.json"
+    told = origin_of(RunView.from_json(path.read_bytes()))
+    words = re.search(r"'(a fork of run .*)',", source("sentences.ts"))
+    origin = json.loads(path.read_text())["origin"]
+
+    assert words is not None
+    assert words[1].replace("%1", origin["run"]).replace("%2", origin["at"]) == told
 
 
 def test_the_server_is_told_of_its_part():

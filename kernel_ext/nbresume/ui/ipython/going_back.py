@@ -22,10 +22,11 @@ _YES = click.option("--yes", is_flag=True, help="Agree to what would be lost.")
 @pass_face
 def undo(face: Face, *, yes: bool, as_json: bool) -> None:
     """Take the last step back: its names are as they were before it."""
-    _tell(traveling.undo(face.session, yes=yes), as_json=as_json)
+    _tell(face, traveling.undo(face.session, yes=yes), as_json=as_json)
 
 
-def _tell(done: traveling.Traveled, *, as_json: bool) -> None:
+def _tell(face: Face, done: traveling.Traveled, *, as_json: bool) -> None:
+    face.pages.went(done.trip.crossed, done.trip.back)
     click.echo(text.as_json(told.travel_made(done)) if as_json else told.traveled(done))
 
 
@@ -38,7 +39,7 @@ def checkout(face: Face, name: str, *, yes: bool, as_json: bool) -> None:
     """Bring every name to the end of a commit of a step: NAME or NAME@COMMIT."""
     step, number = parse_label(name)
     done = traveling.checkout(face.session, step, number, yes=yes)
-    _tell(done, as_json=as_json)
+    _tell(face, done, as_json=as_json)
 
 
 @click.command("fork", add_help_option=False)

@@ -6,6 +6,7 @@ it misses, it reads from the store. Until then nothing is imported, kept or sent
 
 import logging
 import threading
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -114,6 +115,21 @@ class Pages:
         """Tell that the values of these steps were brought back, if not made here."""
         with self._lock:
             for step in steps:
+                self._held.setdefault(step, Held.RESTORED)
+        self._send(self._listening(), self._session_event())
+
+    def went(self, left: Iterable[str], back: Iterable[str]) -> None:
+        """Tell that the values of some steps were taken out of the namespace.
+
+        Parameters
+        ----------
+        left, back
+            Steps whose commit is no longer there, and those whose commit is.
+        """
+        with self._lock:
+            for step in left:
+                self._held.pop(step, None)
+            for step in back:
                 self._held.setdefault(step, Held.RESTORED)
         self._send(self._listening(), self._session_event())
 
