@@ -116,7 +116,8 @@ def test_evidence_for_the_effect_lets_the_step_go_on(tmp_path):
     assert crash.states()["work"] == "INTERRUPTED"
     check_whole(crash, charged=1)
     trail = crash.command("history")
-    assert "effect 'charge' settled as evidence  seen" in trail
+    assert "effect 'charge' settled as evidence (" in trail
+    assert ": ch_6)" in trail
 
 
 def test_evidence_without_a_result_says_what_is_missing(tmp_path):
