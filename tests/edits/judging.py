@@ -142,7 +142,7 @@ def _bound_by_plain(book: Book) -> frozenset[str]:
     nodes = [
         node
         for cell in book.cells
-        if not cell.is_step
+        if cell.name not in book.steps()
         for node in ast.walk(ast.parse(cell.source))
     ]
     stored = [n for n in nodes if isinstance(n, ast.Name)]
@@ -151,8 +151,11 @@ def _bound_by_plain(book: Book) -> frozenset[str]:
     return frozenset(names | {n.name for n in defined})
 
 
-def expected(edit: Edit, rule: frozenset[str], clean: dict) -> frozenset[str]:
+def expected(edit: Edit, base: dict, clean: dict, old: Book) -> frozenset[str]:
     """Return what has to run: by hand where it is listed, else by the rule."""
+    new = old.edited(edit)
+    rule = has_to_run(base, clean, old, new)
     if edit.reruns is None or clean["failed"]:
         return rule
-    return edit.reruns
+    # by hand only steps are listed, and without headers others are steps, too
+    return edit.reruns | rule if new.is_auto else edit.reruns
