@@ -83,6 +83,10 @@ class Book:
             for cell in self.cells
         ]
 
+    def names(self) -> frozenset[str]:
+        """Return the names of all cells."""
+        return frozenset(cell.name for cell in self.cells)
+
     def steps(self) -> frozenset[str]:
         """Return the names of the cells that are steps."""
         return frozenset(cell.name for cell in self.cells if self._is_step(cell))

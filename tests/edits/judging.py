@@ -134,15 +134,22 @@ def _shared(told: dict, without: frozenset[str]) -> Counter[str]:
 
 
 def left_by_plain(old: Book, new: Book) -> frozenset[str]:
-    """Return the names that plain cells bind in one version and not in the other."""
-    return _bound_by_plain(old) ^ _bound_by_plain(new)
+    """Return the names that a version leaves where the other has none of its own.
+
+    What a plain cell binds stays, and a plain cell sees what is there; an edit may
+    also make a cell without a header plain that was a step.
+    """
+    plain, was_plain = (book.names() - book.steps() for book in (new, old))
+    return (_bound(old, was_plain) ^ _bound(new, plain)) | (
+        _bound(old, plain - was_plain) | _bound(new, was_plain - plain)
+    )
 
 
-def _bound_by_plain(book: Book) -> frozenset[str]:
+def _bound(book: Book, cells: frozenset[str]) -> frozenset[str]:
     nodes = [
         node
         for cell in book.cells
-        if cell.name not in book.steps()
+        if cell.name in cells
         for node in ast.walk(ast.parse(cell.source))
     ]
     stored = [n for n in nodes if isinstance(n, ast.Name)]
