@@ -83,7 +83,9 @@ def judge(
         This kernel has run other versions before.
     """
     verdict = Verdict(label, said=got["said"])
-    ran = frozenset(got["ran"]) & steps
+    # where a name of a former plain cell lets more cells run than in a clean run,
+    # nothing was said of those
+    ran = frozenset(got["ran"]) & steps & clean["cells"].keys()
     verdict.wanted = len(wanted & steps)
     verdict.beyond = sorted(ran - wanted)
     verdict.fewer = sorted((wanted & steps) - ran)
