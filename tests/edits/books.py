@@ -9,11 +9,14 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nbresume.plan.auto import is_work
+
 FOLDER = Path(__file__).with_name("notebooks")
 _CELL = re.compile(r"# %% (step|plain) (\S+)")
 _EDIT = re.compile(r"# edit (\S+?): (.*?) -> (.*?) \| reruns (.*)")
 _FILE = re.compile(r"# file (\S+?): (.*)")
 LOAD = "%load_ext nbresume"
+AUTO = "%nbresume auto"
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Book:
     cells: tuple[Cell, ...]
     files: dict[str, str]
     edits: tuple[Edit, ...] = ()
+    is_auto: bool = False
+    """No cell says that it is a step; `%nbresume auto` finds them."""
 
     def cell(self, name: str) -> Cell:
         """Return a cell by its name."""
@@ -64,25 +69,30 @@ class Book:
         )
         return replace(self, cells=cells)
 
-    def sources(self, *, auto: bool = False) -> list[tuple[str, str]]:
-        """Return the cells as a front end has them: id and text.
-
-        In auto mode no cell says that it is a step.
-        """
-        first = f"{LOAD}\n%nbresume auto" if auto else LOAD
-        return [("setup", first)] + [
+    def sources(self) -> list[tuple[str, str]]:
+        """Return the cells as a front end has them: id and text."""
+        first = [("setup", LOAD), *([("auto", AUTO)] if self.is_auto else [])]
+        headed = frozenset() if self.is_auto else self.steps()
+        return first + [
             (
                 cell.name,
                 f"%%step {cell.name}\n{cell.source}"
-                if cell.is_step and not auto
+                if cell.name in headed
                 else cell.source,
             )
             for cell in self.cells
         ]
 
-    def steps(self, *, auto: bool = False) -> frozenset[str]:
+    def names(self) -> frozenset[str]:
+        """Return the names of all cells."""
+        return frozenset(cell.name for cell in self.cells)
+
+    def steps(self) -> frozenset[str]:
         """Return the names of the cells that are steps."""
-        return frozenset(cell.name for cell in self.cells if cell.is_step or auto)
+        return frozenset(cell.name for cell in self.cells if self._is_step(cell))
+
+    def _is_step(self, cell: Cell) -> bool:
+        return is_work(cell.source) if self.is_auto else cell.is_step
 
 
 def saved(sources: list[tuple[str, str]]) -> str:

@@ -83,7 +83,9 @@ def judge(
         This kernel has run other versions before.
     """
     verdict = Verdict(label, said=got["said"])
-    ran = frozenset(got["ran"]) & steps
+    # where a name of a former plain cell lets more cells run than in a clean run,
+    # nothing was said of those
+    ran = frozenset(got["ran"]) & steps & clean["cells"].keys()
     verdict.wanted = len(wanted & steps)
     verdict.beyond = sorted(ran - wanted)
     verdict.fewer = sorted((wanted & steps) - ran)
@@ -134,15 +136,22 @@ def _shared(told: dict, without: frozenset[str]) -> Counter[str]:
 
 
 def left_by_plain(old: Book, new: Book) -> frozenset[str]:
-    """Return the names that plain cells bind in one version and not in the other."""
-    return _bound_by_plain(old) ^ _bound_by_plain(new)
+    """Return the names that a version leaves where the other has none of its own.
+
+    What a plain cell binds stays, and a plain cell sees what is there; an edit may
+    also make a cell without a header plain that was a step.
+    """
+    plain, was_plain = (book.names() - book.steps() for book in (new, old))
+    return (_bound(old, was_plain) ^ _bound(new, plain)) | (
+        _bound(old, plain - was_plain) | _bound(new, was_plain - plain)
+    )
 
 
-def _bound_by_plain(book: Book) -> frozenset[str]:
+def _bound(book: Book, cells: frozenset[str]) -> frozenset[str]:
     nodes = [
         node
         for cell in book.cells
-        if not cell.is_step
+        if cell.name in cells
         for node in ast.walk(ast.parse(cell.source))
     ]
     stored = [n for n in nodes if isinstance(n, ast.Name)]
@@ -151,8 +160,11 @@ def _bound_by_plain(book: Book) -> frozenset[str]:
     return frozenset(names | {n.name for n in defined})
 
 
-def expected(edit: Edit, rule: frozenset[str], clean: dict) -> frozenset[str]:
+def expected(edit: Edit, base: dict, clean: dict, old: Book) -> frozenset[str]:
     """Return what has to run: by hand where it is listed, else by the rule."""
+    new = old.edited(edit)
+    rule = has_to_run(base, clean, old, new)
     if edit.reruns is None or clean["failed"]:
         return rule
-    return edit.reruns
+    # by hand only steps are listed, and without headers others are steps, too
+    return edit.reruns | rule if new.is_auto else edit.reruns

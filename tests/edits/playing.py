@@ -65,15 +65,13 @@ class Stage:
         request = {"clean": True, "folder": str(folder), "runs": [{"cells": cells}]}
         return self.ask(request)
 
-    def play(
-        self, folder: Path, books: list[Book], *, auto: bool = False
-    ) -> list[dict]:
+    def play(self, folder: Path, books: list[Book]) -> list[dict]:
         """Run all cells of some versions of a notebook, in one new kernel."""
         runs = [
             {
-                "cells": book.sources(auto=auto),
+                "cells": book.sources(),
                 "files": book.files,
-                "saved": saved(book.sources(auto=auto)),
+                "saved": saved(book.sources()),
             }
             for book in books
         ]
@@ -87,10 +85,10 @@ class Stage:
             (folder / file).write_text(text)
         return folder
 
-    def fresh(self, book: Book, edits: list[Edit], *, auto: bool = False) -> list[dict]:
+    def fresh(self, book: Book, edits: list[Edit]) -> list[dict]:
         """Return what a new kernel makes of each edit of a notebook that has run."""
         folder, kept = self._made(book, "fresh"), self.folder / "kept"
-        (first,) = self.play(folder, [book], auto=auto)
+        (first,) = self.play(folder, [book])
         assert not first["error"], first
         shutil.rmtree(kept, ignore_errors=True)
         folder.rename(kept)
@@ -98,13 +96,13 @@ class Stage:
         for edit in edits:
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(kept, folder)
-            answers += self.play(folder, [book.edited(edit)], auto=auto)
+            answers += self.play(folder, [book.edited(edit)])
         return [first, *answers]
 
-    def live(self, book: Book, edits: list[Edit], *, auto: bool = False) -> list[dict]:
+    def live(self, book: Book, edits: list[Edit]) -> list[dict]:
         """Return what one kernel makes of each edit, and of taking it back."""
         folder = self._made(book, "live")
         versions = [book]
         for edit in edits:
             versions += [book.edited(edit), book]
-        return self.play(folder, versions, auto=auto)
+        return self.play(folder, versions)

@@ -5,12 +5,12 @@ it is also undone. The rule, and the form of the notebooks, are told in README.m
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from books import Book, Edit, names, read, uses
 from generator import generated, in_turn
-from judging import Verdict, expected, has_to_run, judge, left_by_plain
+from judging import Verdict, expected, judge, left_by_plain
 from reasons import reason
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -26,6 +26,7 @@ QUICK = (
     "s_pipeline",
 )
 """Notebooks of the ordinary suite: one of each kind, and where faults were found."""
+QUICK_AUTO = "p_helpers"
 QUICK_EDITS = 3
 NEVER_ALIKE = {
     ("n_simulate", "deleted line in clipped"),
@@ -79,79 +80,55 @@ class Played:
         return dict(told)
 
 
-def _play(stage, book: Book, edits: list[Edit], base: dict, *, auto=False) -> Played:
+def _play(stage, book: Book, edits: list[Edit], base: dict) -> Played:
     """Play edits of a notebook in new kernels, and in one that lives on."""
     cleans = {edit: stage.clean(book.edited(edit)) for edit in edits}
     ended = [edit for edit in edits if cleans[edit] is not None]
     played = Played(book.name, endless=len(edits) - len(ended), edits=len(ended))
-    steps = book.steps(auto=auto)
-    wanted = {
-        edit: expected(
-            edit, has_to_run(base, cleans[edit], book, book.edited(edit)), cleans[edit]
-        )
-        for edit in ended
-    }
-    if auto:
-        # by hand only steps are listed, and every cell is one now
-        wanted = {
-            edit: wanted[edit] | has_to_run(base, cleans[edit], book, book.edited(edit))
-            for edit in ended
-        }
-    first, *fresh = stage.fresh(book, ended, auto=auto)
+    wanted = {edit: expected(edit, base, cleans[edit], book) for edit in ended}
+    first, *fresh = stage.fresh(book, ended)
+    steps = book.steps()
     played.verdicts.append(judge("first run", base, first, steps, steps=steps))
     for edit, got in zip(ended, fresh, strict=True):
         label = f"new kernel{EDIT}{edit.label}"
+        steps = book.edited(edit).steps()
         played.verdicts.append(
             judge(label, cleans[edit], got, wanted[edit], steps=steps)
         )
-    _live(stage, book, base, cleans, wanted, played, auto=auto)
+    _live(stage, book, base, cleans, wanted, played)
     return played
 
 
-def _live(stage, book, base, cleans, wanted, played, *, auto) -> None:
+def _live(stage, book, base, cleans, wanted, played) -> None:
     # a module that was imported stays as it is until the kernel ends
     edits = [edit for edit in wanted if not edit.target.endswith(".py")]
-    steps, left = book.steps(auto=auto), frozenset()
+    left: frozenset[str] = frozenset()
+
+    def judged(label: str, version: Book, clean, got, wanted) -> Verdict:
+        return judge(
+            label,
+            clean,
+            got,
+            wanted,
+            steps=version.steps(),
+            may_stay=left,
+            is_live=True,
+        )
+
     if "files" in uses(book.name):
         # what a version wrote stays on disk; each edit has a folder of its own
-        for edit in edits:
-            _, there, _ = stage.live(book, [edit], auto=auto)
-            played.verdicts.append(
-                judge(
-                    f"living kernel{EDIT}{edit.label}",
-                    cleans[edit],
-                    there,
-                    wanted[edit],
-                    steps=steps,
-                    may_stay=left_by_plain(book, book.edited(edit)),
-                    is_live=True,
-                )
-            )
-        return
-    _, *answers = stage.live(book, edits, auto=auto)
+        answers = [one for edit in edits for one in stage.live(book, [edit])[1:]]
+    else:
+        _, *answers = stage.live(book, edits)
     for at, edit in enumerate(edits):
         there, back = answers[2 * at], answers[2 * at + 1]
-        left |= frozenset() if auto else left_by_plain(book, book.edited(edit))
-        played.verdicts += [
-            judge(
-                f"living kernel{EDIT}{edit.label}",
-                cleans[edit],
-                there,
-                wanted[edit],
-                steps=steps,
-                may_stay=left,
-                is_live=True,
-            ),
-            judge(
-                f"living kernel, undone{EDIT}{edit.label}",
-                base,
-                back,
-                frozenset(),
-                steps=steps,
-                may_stay=left,
-                is_live=True,
-            ),
-        ]
+        new = book.edited(edit)
+        left |= left_by_plain(book, new)
+        label = f"living kernel{EDIT}{edit.label}"
+        played.verdicts.append(judged(label, new, cleans[edit], there, wanted[edit]))
+        if "files" not in uses(book.name):
+            label = f"living kernel, undone{EDIT}{edit.label}"
+            played.verdicts.append(judged(label, book, base, back, frozenset()))
 
 
 def _edits(book: Book, base: dict, *, every: bool) -> list[Edit]:
@@ -161,14 +138,13 @@ def _edits(book: Book, base: dict, *, every: bool) -> list[Edit]:
     return [edit for edit in edits if (book.name, edit.label) not in NEVER_ALIKE]
 
 
-def _check(stage, name, record_property, *, every, auto=False, limit=None) -> None:
-    book = read(name)
+def _check(stage, book: Book, record_property, *, every, limit=None) -> None:
     base = stage.clean(book)
     assert base["error"] == ""
     edits = _edits(book, base, every=every)
     if limit:
         edits = edits[:limit] + edits[-limit:]
-    played = _play(stage, book, edits, base, auto=auto)
+    played = _play(stage, book, edits, base)
     record_property("edits", played.counts())
 
     assert played.wrong() == []
@@ -179,14 +155,29 @@ def _check(stage, name, record_property, *, every, auto=False, limit=None) -> No
 @pytest.mark.parametrize("name", QUICK)
 def test_some_edits_of_some_notebooks(stage, name, record_property):
     """A few edits of one notebook of each kind."""
-    _check(stage, name, record_property, every=False, limit=QUICK_EDITS)
+    _check(stage, read(name), record_property, every=False, limit=QUICK_EDITS)
+
+
+@pytest.mark.kernel
+def test_some_edits_of_a_notebook_without_headers(stage, record_property):
+    """Its cells are steps by themselves."""
+    book = replace(read(QUICK_AUTO), is_auto=True)
+    _check(stage, book, record_property, every=False, limit=QUICK_EDITS)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", names())
 def test_every_edit_of_every_notebook(stage, name, record_property):
     """The listed edits, and one of each kind in every cell in turn."""
-    _check(stage, name, record_property, every=True)
+    _check(stage, read(name), record_property, every=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", names())
+def test_edits_of_every_notebook_without_headers(stage, name, record_property):
+    """The listed edits, and one in each cell, so that all kinds come in turn."""
+    book = replace(read(name), is_auto=True)
+    _check(stage, book, record_property, every=False)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -32,9 +32,13 @@ class Identities:
         """Units whose object was let go, while what holds it may live on."""
 
     def id_of(self, value: Any) -> str:
-        """Return the object id of a live object, a new one if it has none."""
+        """Return the object id of a live object, a new one if it has none.
+
+        Another moment of the same object may have been rebuilt since, as an object of
+        its own: it has the id then, and two must never share one.
+        """
         known = self._ids.get(id(value))
-        if known is not None and known[1] is value:
+        if known is not None and self._carriers.get(known[0]) is value:
             return known[0]
         object_id = f"o{self.next_object}"
         self.next_object += 1
@@ -45,6 +49,12 @@ class Identities:
         """Give a live object this id."""
         self._ids[id(value)] = (object_id, value)
         self._carriers[object_id] = value
+
+    def take_up(self, object_id: str, value: Any) -> None:
+        """Let an object that is bound again have the id back that it had."""
+        known = self._ids.get(id(value))
+        if known is not None and known[0] == object_id:
+            self._carriers[object_id] = value
 
     def object_of(self, object_id: str) -> Any | None:
         """Return the live object that has an id."""

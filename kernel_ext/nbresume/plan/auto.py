@@ -14,6 +14,7 @@ from dataclasses import replace
 from nbresume.model.digests import cue_digest
 from nbresume.model.printing import parse
 from nbresume.plan.header import find_header
+from nbresume.plan.names import names_of
 from nbresume.plan.notebook import Cell
 
 PREFIX = "cell-"
@@ -106,8 +107,8 @@ def is_work(source: str) -> bool:
     tree = parse("\n".join(code))
     if tree is None:
         return True
-    reads = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    if any(_RESULTS.fullmatch(name) for name in reads):
+    # `for _ in range(3)` reads no result: the loop makes the name
+    if any(_RESULTS.fullmatch(name) for name in names_of(tree).reads):
         return False  # what an earlier cell showed is kept by no commit
     return not all(_is_cheap(statement) for statement in tree.body)
 

@@ -112,7 +112,8 @@ class Restorer:
         while todo:
             one = todo[-1]
             unit = manifest.units[one]
-            if self._standing(one, unit) is not None:
+            if (standing := self._standing(one, unit)) is not None:
+                self._live.identities.take_up(one, standing)
                 todo.pop()
                 continue
             inner = [

@@ -1,0 +1,42 @@
+"""Object ids: an object keeps its id, and two never share one."""
+
+from nbresume.capture.units import Identities
+
+
+def _with_one() -> Identities:
+    ids = Identities()
+    ids.next_object = 1
+    return ids
+
+
+def test_an_object_keeps_its_id_while_it_changes():
+    """Its value is no part of it."""
+    ids, value = Identities(), [1]
+    first = ids.id_of(value)
+    value.append(2)
+
+    assert ids.id_of(value) == first
+    assert ids.object_of(first) is value
+
+
+def test_two_moments_of_one_object_have_two_ids():
+    """Both were rebuilt from commits of it; only the newest is that object now."""
+    ids, early, late = _with_one(), [1], [1, 2]
+    ids.rebuilt("o0", "d1", early, ())
+    ids.rebuilt("o0", "d2", late, ())
+
+    assert ids.id_of(late) == "o0"
+    assert ids.id_of(early) != "o0"
+    assert ids.object_of(ids.id_of(early)) is early
+
+
+def test_a_moment_that_is_bound_again_has_the_id_back():
+    """A restore goes from one moment to another without rebuilding what is alive."""
+    ids, early, late = _with_one(), [1], [1, 2]
+    ids.rebuilt("o0", "d1", early, ())
+    ids.rebuilt("o0", "d2", late, ())
+    ids.take_up("o0", early)
+
+    assert ids.id_of(early) == "o0"
+    assert ids.object_of("o0") is early
+    assert ids.id_of(late) != "o0"
