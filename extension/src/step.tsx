@@ -50,8 +50,8 @@ export function Step(props: StepProps): JSX.Element {
           className="jp-nbresume-name"
           title={
             step.place < 0
-              ? trans.__('The cell of step %1 is gone', step.name)
-              : trans.__('Go to the cell of step %1', step.name)
+              ? trans.__('The cell of step %1 is gone', whole(step))
+              : trans.__('Go to the cell of step %1', whole(step))
           }
           aria-disabled={step.place < 0}
           onClick={() => actions.goTo(step)}
@@ -74,6 +74,11 @@ export function Step(props: StepProps): JSX.Element {
       <Notes {...props} />
     </div>
   );
+}
+
+/** The name, and all of the first words, which the row may cut. */
+function whole({ name, title }: StepView): string {
+  return title === '' ? name : `${name} (${title})`;
 }
 
 /** The icon of a state, drawn for a row at a time: a LabIcon parses its text each time. */
