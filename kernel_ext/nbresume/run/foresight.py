@@ -51,6 +51,14 @@ class Foreseen:
         commit = self.history.commit() if self.history else None
         return self.always and commit is not None and self.plan is Verdict.RERUN
 
+    @property
+    def is_locked(self) -> bool:
+        """Say whether it has acted on the outside, and its code or inputs moved since.
+
+        It is refused, and steps below it are built on what it committed.
+        """
+        return self.state is State.STALE and self.plan is Verdict.REFUSED
+
 
 @dataclass(frozen=True, slots=True)
 class ResumePoint:

@@ -48,17 +48,20 @@ def resume(parts: Parts, order: Order) -> Resumed:
         foresee(parts.journal.state, order, parts.recovery, Files(parts.world.disk))
     )
     last = point.last
+    # a locked step whose code has changed is refused, and what it left stands
+    is_locked = point.at is not None and point.at.is_locked
+    below = (point.at.place if point.at and is_locked else last) + 1
     positions = Positions(parts.journal.state, order)
-    for _, commit in reversed([*positions.commits_above(last + 1)]):
+    for _, commit in reversed([*positions.commits_above(below)]):
         parts.drift.tell(commit.record)
         resumed.steps.append(commit.record.step)
     _import(parts, resumed)
-    parts.process.bring(positions, order, last + 1)
-    names = _names(positions, last + 1) | parts.journal.state.ambient.keys()
+    parts.process.bring(positions, order, below)
+    names = _names(positions, below) | parts.journal.state.ambient.keys()
     for name in sorted(names):
-        demand = positions.demand(name, last + 1)
+        demand = positions.demand(name, below)
         stored = parts.journal.state.ambient.get(name)
-        if stored is not None and _stands(stored, demand, order, last + 1):
+        if stored is not None and _stands(stored, demand, order, below):
             _bind_ambient(parts, name, stored, demand, resumed)
         else:
             _bind(parts, name, demand, resumed)
