@@ -11,6 +11,10 @@ ROWS = (
         r"no longer share an object \(or now do\)",
         "the key holds which names share data: one changes with the other",
     ),
+    (
+        r"\S+ is there again",
+        "a file that the step had taken away was made anew, though with equal content",
+    ),
 )
 """(What the kernel says, why)."""
 CASES = {

@@ -4,6 +4,7 @@ Each edit is played in a new kernel (replay and rerun) and in one that lives on,
 it is also undone. The rule, and the form of the notebooks, are told in README.md.
 """
 
+import os
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
@@ -27,12 +28,19 @@ QUICK = (
 )
 """Notebooks of the ordinary suite: one of each kind, and where faults were found."""
 QUICK_AUTO = "p_helpers"
+EVERY = bool(os.environ.get("EVERY_EDIT"))
+"""All edits that the generator makes, of each kind that fits a cell: half an hour."""
 QUICK_EDITS = 3
 NEVER_ALIKE = {
     ("n_simulate", "deleted line in clipped"),
     ("r_mixed", "deleted line in seeds"),
 }
 """Edits that differ from clean run to clean run: memory not set, no seed."""
+LEFT_ON_DISK = {("f_numpy", "deleted line in make")}
+"""Edits that no longer write a file: that of the former version is still there.
+
+A clean run in an empty folder misses it, and nbresume removes no file of its user.
+"""
 EDIT = ": "
 """Between the kernel and the edit in the label of a verdict."""
 KINDS = ("builtins", "pandas", "numpy", "sklearn", "files", "rng", "classes")
@@ -134,8 +142,14 @@ def _live(stage, book, base, cleans, wanted, played) -> None:
 def _edits(book: Book, base: dict, *, every: bool) -> list[Edit]:
     frames = {name: cell["frames"] for name, cell in base["cells"].items()}
     made = generated(book, frames)
-    edits = [*book.edits, *(made if every else in_turn(made))]
-    return [edit for edit in edits if (book.name, edit.label) not in NEVER_ALIKE]
+    if not every:
+        made = in_turn(made)
+    if book.is_auto and not every:
+        # another half of the cells in each notebook, the same in each run
+        made = made[len(book.name) % 2 :: 2]
+    edits = [*book.edits, *made]
+    without = NEVER_ALIKE | LEFT_ON_DISK
+    return [edit for edit in edits if (book.name, edit.label) not in without]
 
 
 def _check(stage, book: Book, record_property, *, every, limit=None) -> None:
@@ -168,16 +182,16 @@ def test_some_edits_of_a_notebook_without_headers(stage, record_property):
 @pytest.mark.long
 @pytest.mark.parametrize("name", names())
 def test_every_edit_of_every_notebook(stage, name, record_property):
-    """The listed edits, and one of each kind in every cell in turn."""
-    _check(stage, read(name), record_property, every=True)
+    """The listed edits, and one in every cell, so that all kinds come in turn."""
+    _check(stage, read(name), record_property, every=EVERY)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", names())
 def test_edits_of_every_notebook_without_headers(stage, name, record_property):
-    """The listed edits, and one in each cell, so that all kinds come in turn."""
+    """The listed edits, and one in every other cell."""
     book = replace(read(name), is_auto=True)
-    _check(stage, book, record_property, every=False)
+    _check(stage, book, record_property, every=EVERY)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,6 +16,7 @@ from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, header_of
 from nbresume.plan.notebook import Cell
 from nbresume.plan.planner import Verdict
+from nbresume.run.automatic import runs_anew
 from nbresume.run.file_states import Files, Where
 from nbresume.run.moved import Moves
 from nbresume.run.order import Order
@@ -217,7 +218,10 @@ def _plan(
 
 
 def _is_always(cell: Cell, history: StepHistory | None, commit: Commit | None) -> bool:
-    """Say whether a step runs each time: by its header as it stands now."""
+    """Say whether a step runs each time: by its header as it stands now.
+
+    Without a header it does if its commit could not keep all that it made.
+    """
     if commit is not None and commit.record.effects:
         return False  # acting on the outside counts for more
     attempt = history.attempt if history else None
@@ -227,4 +231,7 @@ def _is_always(cell: Cell, history: StepHistory | None, commit: Commit | None) -
         header = header_of(cell.source)
     except NbresumeError:
         return False  # it is refused when it is run
-    return header is not None and header.always
+    if header is not None:
+        return header.always
+    tree = parse(cell.source)
+    return runs_anew(history, code_version(tree) if tree is not None else "")
