@@ -276,3 +276,20 @@ def test_libraries_that_moved_are_told_once(monkeypatch):
     told = [line for line in k.screen.said if "now 3.99" in line]
     assert len(told) == 1
     assert "%steps rerun a" in told[0]
+
+
+def test_what_a_locked_step_committed_is_bound_though_its_code_has_changed():
+    """It is refused, and steps below are built on what it committed."""
+    lab = Lab(
+        a="%%step a\nx = 1",
+        b="%%step b --effects\ny = x + 1",
+        c="%%step c\nz = y",
+    )
+    lab.kernel().go()
+    lab.edit(b="%%step b --effects\ny = x + 2")
+    k = lab.kernel()
+    resumed = k.resume()
+
+    assert resumed.resume_from == "b"
+    assert k["y"] == 2
+    assert "z" not in k.namespace
