@@ -114,9 +114,15 @@ class Identities:
     def replace(
         self, object_id: str, deep: str, value: Any, manifests: Iterable[Manifest]
     ) -> None:
-        """Let another object stand for this unit, and nothing for what holds it."""
+        """Let another object stand for this unit, and nothing for what holds it.
+
+        One that a plain cell has just made has no id yet: it is this object, so that
+        what is captured around it refers to the same units as before.
+        """
         self.forget_holders(object_id, [known.units for known in manifests])
         self.remember(object_id, deep, value)
+        if id(value) not in self._ids:
+            self.name(object_id, value)
 
     def forget(self, object_id: str, deep: str) -> None:
         """Let no live object stand for this unit."""

@@ -40,3 +40,23 @@ def test_a_moment_that_is_bound_again_has_the_id_back():
     assert ids.id_of(early) == "o0"
     assert ids.object_of("o0") is early
     assert ids.id_of(late) != "o0"
+
+
+def test_what_a_plain_cell_made_anew_has_the_id_of_what_it_replaces():
+    """What is captured around it refers to the same unit as the commit before."""
+    ids, former, present = _with_one(), [1], [1]
+    ids.rebuilt("o0", "d1", former, ())
+    ids.replace("o0", "d1", present, ())
+
+    assert ids.find("o0", "d1") is present
+    assert ids.id_of(present) == "o0"
+    assert ids.id_of(former) != "o0"
+
+
+def test_what_has_an_id_keeps_it_when_it_replaces_another():
+    """Commits of this kernel refer to it by its own."""
+    ids, present = _with_one(), [1]
+    own = ids.id_of(present)
+    ids.replace("o0", "d1", present, ())
+
+    assert ids.id_of(present) == own
