@@ -32,6 +32,7 @@ def restart(at):
     at.wait_idle()
 
 
+@pytest.mark.long
 def test_a_restarted_kernel_offers_to_resume(desk):
     """By setting: no cell loads nbresume, and one button goes on after a restart."""
     at = desk("auto.ipynb", "# Sales", FETCH, "bonus = 1", REPORT)
