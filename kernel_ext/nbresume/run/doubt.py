@@ -3,11 +3,20 @@
 The rule: facts only, and of outside calls never more than a sighting holds.
 """
 
-from nbresume.errors import AmbiguousStep, RefusedError, TakenRun
+from nbresume.errors import (
+    AmbiguousStep,
+    CaptureError,
+    LockedStep,
+    NbresumeError,
+    NotCommitted,
+    RefusedError,
+    TakenRun,
+)
 from nbresume.model.effects import open_keys, spoken_keys
 from nbresume.model.evidence import words
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Attempt, StepHistory
+from nbresume.model.records import Committed
 from nbresume.model.states import Outcome, State
 from nbresume.model.values import How
 from nbresume.plan.planner import spoken
@@ -66,6 +75,62 @@ def abandoned(step: str, attempt: Attempt) -> RefusedError:
         f"step {step} was not run",
         because=f"it was abandoned by {actor}",
         remedy=f"Type %steps resolve {step} retry --because TEXT",
+        step=step,
+    )
+
+
+def nested(step: str, outer: str) -> RefusedError:
+    """Return the refusal of a step that another one has started."""
+    return RefusedError(
+        f"step {step} was not run",
+        because=f"it was started inside step {outer}",
+        remedy="Give each step a cell of its own, outside loops and functions.",
+        step=step,
+    )
+
+
+def locked(record: Committed, reason: str) -> LockedStep:
+    """Return the refusal to repeat a commit that acted on the outside."""
+    remedy = f"If it may act again, type %steps rerun {record.step} --because TEXT"
+    if record.effects == [words(record.seen)]:
+        remedy += (
+            ". If its calls only read, also make its header "
+            f"%%step {record.step} --pure"
+        )
+    return LockedStep(
+        f"step {record.step} does not run again",
+        because=f"it is committed and acts on the outside "
+        f"({record.effects[0]}); {reason}",
+        remedy=remedy,
+        step=record.step,
+    )
+
+
+def not_committed(step: str, error: BaseException) -> CaptureError:
+    """Return what is said of a body that has finished and whose commit failed."""
+    inner = error.remedy if isinstance(error, NbresumeError) else ""
+    return CaptureError(
+        f"step {step} RAN but is not committed",
+        because=_words_of(error),
+        remedy=" ".join(
+            filter(None, (inner, f"Type %steps commit {step}, or run it again."))
+        ),
+        step=step,
+    )
+
+
+def _words_of(error: BaseException) -> str:
+    if isinstance(error, NbresumeError):
+        return f"{error.refused}: {error.because}" if error.because else error.refused
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def holds_no_body(step: str) -> NotCommitted:
+    """Return the refusal to commit what this kernel did not run."""
+    return NotCommitted(
+        f"step {step} was not committed",
+        because="this kernel holds no finished, uncommitted run of it",
+        remedy="Run the step.",
         step=step,
     )
 

@@ -13,15 +13,8 @@ from enum import StrEnum
 from nbresume.capture.entries import CellText
 from nbresume.errors import (
     AmbiguousStep,
-    CaptureError,
     FencedError,
-    LockedStep,
-    NbresumeError,
-    NotCommitted,
-    RefusedError,
 )
-from nbresume.model.evidence import words
-from nbresume.model.histories import Commit
 from nbresume.model.records import Committed
 from nbresume.plan.header import Header
 from nbresume.plan.key import differences
@@ -143,13 +136,7 @@ class Stepper:
     def _refuse_nested(self, step: str) -> None:
         if self._running is None:
             return
-        outer = self._running.intent.step
-        raise RefusedError(
-            f"step {step} was not run",
-            because=f"it was started inside step {outer}",
-            remedy="Give each step a cell of its own, outside loops and functions.",
-            step=step,
-        )
+        raise doubt.nested(step, self._running.intent.step)
 
     def _stand(self, cell: StepCell) -> Standing:
         step, (cell_id, digest) = cell.header.name, cell.cell
@@ -193,7 +180,8 @@ class Stepper:
             reasons = [why]
         elif self._replays.make_current(brought):
             return ""
-        self._refuse_locked(commit, reasons[0])
+        if commit.record.effects:
+            raise doubt.locked(commit.record, reasons[0])
         return reasons[0]
 
     def _where(self, standing: Standing) -> Where:
@@ -206,24 +194,6 @@ class Stepper:
                 f"step {standing.step} runs again: {reason} "
                 f"(last time {spoken(commit.record.duration_s)})"
             )
-
-    def _refuse_locked(self, commit: Commit, reason: str) -> None:
-        record = commit.record
-        if not record.effects:
-            return
-        remedy = f"If it may act again, type %steps rerun {record.step} --because TEXT"
-        if record.effects == [words(record.seen)]:
-            remedy += (
-                ". If its calls only read, also make its header "
-                f"%%step {record.step} --pure"
-            )
-        raise LockedStep(
-            f"step {record.step} does not run again",
-            because=f"it is committed and acts on the outside "
-            f"({record.effects[0]}); {reason}",
-            remedy=remedy,
-            step=record.step,
-        )
 
     def _open(self, brought: Brought, passage: Passage, reason: str) -> None:
         parts = self._parts
@@ -280,7 +250,7 @@ class Stepper:
             ran = self._end(running, held=finished)
         except KeyboardInterrupt as interrupt:
             if finished:
-                raise _not_committed(running.intent.step, interrupt) from interrupt
+                raise doubt.not_committed(running.intent.step, interrupt) from interrupt
             raise
         if finished:
             self._commit(ran)
@@ -318,7 +288,7 @@ class Stepper:
                 raise
             # whatever went wrong, the finished body is not lost: the step is RAN
             parts.snapshot.forget()
-            raise _not_committed(ran.running.intent.step, error) from error
+            raise doubt.not_committed(ran.running.intent.step, error) from error
         self._ran = None
         self.stand_at([record.step])
         parts.evidence.tell(record)
@@ -353,33 +323,10 @@ class Stepper:
         """
         ran = self._ran
         if ran is None or ran.running.intent.step != step:
-            raise NotCommitted(
-                f"step {step} was not committed",
-                because="this kernel holds no finished, uncommitted run of it",
-                remedy="Run the step.",
-                step=step,
-            )
+            raise doubt.holds_no_body(step)
         found = self._parts.commits.find(ran.running, ran.changes)
         if found is not None:
             self._ran = None
             return found
         self._parts.commits.check_untouched(ran.running, ran.changes)
         return self._commit(ran)
-
-
-def _words_of(error: BaseException) -> str:
-    if isinstance(error, NbresumeError):
-        return f"{error.refused}: {error.because}" if error.because else error.refused
-    return f"{type(error).__name__}: {error}".rstrip(": ")
-
-
-def _not_committed(step: str, error: BaseException) -> CaptureError:
-    inner = error.remedy if isinstance(error, NbresumeError) else ""
-    return CaptureError(
-        f"step {step} RAN but is not committed",
-        because=_words_of(error),
-        remedy=" ".join(
-            filter(None, (inner, f"Type %steps commit {step}, or run it again."))
-        ),
-        step=step,
-    )

@@ -6,8 +6,6 @@ import sys
 
 import pytest
 
-pl = pytest.importorskip("polars")
-
 
 def records(shell):
     """Return step → its newest committed record."""

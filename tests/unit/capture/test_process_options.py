@@ -75,6 +75,12 @@ class _Bytes:
         return self.data
 
 
+@pytest.fixture
+def no_torch(monkeypatch):
+    """Let torch be a library that nobody has imported yet."""
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+
+
 def _torch(seed):
     """Make what we use of torch, since no wheel for the CPU alone may be had here."""
     torch = types.ModuleType("torch")
@@ -100,7 +106,7 @@ def _torch(seed):
     return torch
 
 
-@pytest.mark.skipif("torch" in sys.modules, reason="the real one is loaded")
+@pytest.mark.usefixtures("no_torch")
 @pytest.mark.parametrize(
     ("seed", "draws", "expected"),
     [(2**60, False, False), (2**60, True, True), (42, False, True)],
@@ -119,7 +125,7 @@ def test_torch_counts_once_it_is_seeded_or_drawn_from(
     assert expected == ("rng:torch" in made)
 
 
-@pytest.mark.skipif("torch" in sys.modules, reason="the real one is loaded")
+@pytest.mark.usefixtures("no_torch")
 def test_the_state_of_torch_waits_for_torch(monkeypatch):
     """It is set before the next cell after its import."""
     process.apply("rng:torch", b"stored")
