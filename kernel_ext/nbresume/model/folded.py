@@ -208,6 +208,7 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
         attempt = history.attempt
         if attempt is not None and attempt.intent.attempt == record.attempt:
             attempt.outcome = Outcome.COMMITTED
+            commit.ambient = attempt.intent.ambient
         history.commits[commit.revision] = commit
         history.current = commit.revision
         history.commit_number = max(history.commit_number, record.commit_number)

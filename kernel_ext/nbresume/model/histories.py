@@ -13,7 +13,7 @@ from nbresume.model.evidence import held_against
 from nbresume.model.progress import Saved
 from nbresume.model.records import Branch, Committed, Failed, Intent, Resolution
 from nbresume.model.states import Claimant, Facts, Outcome
-from nbresume.model.values import Sighting
+from nbresume.model.values import Ambient, Sighting
 from nbresume.settings import Undeclared
 
 
@@ -51,6 +51,8 @@ class Commit(Folded, kw_only=True):
     record: Committed
     by_evidence: Resolution | None = None
     """It was settled by a person's evidence: no values are kept."""
+    ambient: dict[str, Ambient] = {}
+    """Input → what plain cells had made of it, as the intent of its attempt found."""
 
 
 class StepHistory(Folded, kw_only=True):

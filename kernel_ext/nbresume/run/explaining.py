@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 
 from nbresume.model.folded import RunState
-from nbresume.model.histories import Commit, StepHistory
+from nbresume.model.histories import Commit
 from nbresume.model.printing import parse
 from nbresume.model.records import Committed
 from nbresume.model.states import State
@@ -20,7 +20,7 @@ from nbresume.plan.header import body_of
 from nbresume.plan.key import file_moved
 from nbresume.plan.planner import Verdict
 from nbresume.run.file_states import Files, Where, version_of
-from nbresume.run.moved import ambient_of, is_edited, maker_of, reads_of
+from nbresume.run.moved import is_edited, maker_of, reads_of
 from nbresume.run.order import Order
 from nbresume.run.position import Positions, Wanted
 from nbresume.run.setters import Setters
@@ -143,11 +143,11 @@ def explain(
     history = state.step(step.name)
     commit = history.commit() if history else None
     cues: list[Cue] = []
-    if history is not None and commit is not None and step.place >= 0:
+    if commit is not None and step.place >= 0:
         where = Where(state, order, step.place)
         holding = (Verdict.REPLAY, Verdict.NOT_TAKEN)
         rerun = {s.name for s in view.steps if s.plan not in holding}
-        inputs = _Inputs(history, where, rerun, sources)
+        inputs = _Inputs(commit, where, rerun, sources)
         cues = [
             _code(commit, order.cells[step.place].source, sources),
             *(inputs.cue(name, then) for name, then in commit.record.inputs.items()),
@@ -196,9 +196,9 @@ class _Inputs:
     """The inputs of one step, each as it was and as it stands now."""
 
     def __init__(
-        self, history: StepHistory, where: Where, rerun: set[str], sources: Sources
+        self, commit: Commit, where: Where, rerun: set[str], sources: Sources
     ) -> None:
-        self._history = history
+        self._commit = commit
         self._where = where
         self._rerun = rerun
         self._sources = sources
@@ -209,7 +209,7 @@ class _Inputs:
         """Return one input as a cue."""
         demand = self._positions.demand(name, self._where.n)
         made = demand.commit.record.step if demand.commit else ""
-        kept = ambient_of(self._history, name)
+        kept = self._commit.ambient.get(name)
         cue = f"input {name}"
         if demand.wanted is Wanted.VALUE and made in self._rerun:
             told = _unknown(cue, version, f"step {made} runs")

@@ -149,7 +149,7 @@ def _moved(
     commit = history.commit() if history else None
     if history is None or commit is None:
         return _Moved()
-    stale = moves.reasons(history, commit, where, moving.surely)
+    stale = moves.reasons(commit, where, moving.surely)
     perhaps = [
         f"{name} is made anew by step {maker} (--always)"
         for name in commit.record.inputs

@@ -28,9 +28,7 @@ class Moves:
         self._setters = Setters(order)
         self._files = files
 
-    def reasons(
-        self, history: StepHistory, commit: Commit, where: Where, rerun: set[str]
-    ) -> list[str]:
+    def reasons(self, commit: Commit, where: Where, rerun: set[str]) -> list[str]:
         """Return why a commit's inputs are not what stands above it now.
 
         Parameters
@@ -44,7 +42,7 @@ class Moves:
         reasons = []
         for name, version in record.inputs.items():
             demand = self._positions.demand(name, where.n)
-            ambient = ambient_of(history, name)
+            ambient = commit.ambient.get(name)
             maker = demand.commit.record.step if demand.commit else ""
             if demand.wanted is Wanted.VALUE and maker in rerun:
                 reasons.append(f"{name} may change: step {maker} runs")
@@ -106,12 +104,6 @@ def maker_of(file: str, where: Where, rerun: Iterable[str]) -> str:
         if 0 <= place < where.n and record.step in rerun
     ]
     return max(above)[1] if above else ""
-
-
-def ambient_of(history: StepHistory, name: str) -> Ambient | None:
-    """Return the value that a plain cell gave an input, as the last intent has it."""
-    attempt = history.attempt
-    return attempt.intent.ambient.get(name) if attempt else None
 
 
 def is_edited(

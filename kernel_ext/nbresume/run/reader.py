@@ -21,11 +21,12 @@ from nbresume.model.histories import Attempt, Commit
 from nbresume.model.records import (
     Committed,
     Forked,
+    Intent,
     MadeCurrent,
     RunRecord,
 )
 from nbresume.model.states import Outcome
-from nbresume.model.values import FoldRef, Reported, Sighting
+from nbresume.model.values import Ambient, FoldRef, Reported, Sighting
 from nbresume.run.metrics import Counts
 from nbresume.run.moves import (
     chain_in_use,
@@ -266,7 +267,22 @@ class JournalReader:
         record = record_of(link.envelope, self._schemas) if link.envelope else None
         if link.envelope is None or not isinstance(record, Committed):
             return None
-        return Commit(revision=revision, at=link.envelope.updated_at, record=record)
+        return Commit(
+            revision=revision,
+            at=link.envelope.updated_at,
+            record=record,
+            ambient=self._found_by(record, revision),
+        )
+
+    def _found_by(self, record: Committed, revision: int) -> dict[str, Ambient]:
+        """Return what the intent of a commit found of plain cells: it lies before."""
+        for before in range(revision - 1, -1, -1):
+            link = self._vouched_at(before)
+            intent = record_of(link.envelope, self._schemas) if link.envelope else None
+            if isinstance(intent, Intent) and intent.step == record.step:
+                # another attempt's if its own is damaged
+                return intent.ambient if intent.attempt == record.attempt else {}
+        return {}
 
     def _vouched_at(self, revision: int) -> Link:
         link = found_at(self._chain, revision)

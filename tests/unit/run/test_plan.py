@@ -149,3 +149,21 @@ def test_what_a_plain_cell_imports_makes_no_step_stale():
 
     assert {why for verdict, why in plan_of(lab.kernel()).values()} == {""}
     assert lab.kernel().go() == []
+
+
+def test_a_commit_that_counts_again_is_judged_by_what_its_own_intent_found():
+    """Not by the newest intent: that one saw the plain cell as it was in between."""
+    for between in (1, 6):  # six commits later it is not in the folded state any more
+        lab = Lab(p="k = 0", a="%%step a\nx = k")
+        k = lab.kernel()
+        k.go()
+        for number in range(1, between + 1):
+            lab.edit(p=f"k = {number}")
+            assert k.go() == ["a"]
+        lab.edit(p="k = 0")
+
+        assert k.go() == []
+        assert plan_of(k)["a"] == ("replay", "")
+        assert plan_of(k.restart())["a"] == ("replay", "")
+        lab.edit(p="k = 1")
+        assert plan_of(k)["a"][0] == "rerun"
