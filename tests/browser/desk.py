@@ -205,8 +205,16 @@ class Desk:
         self.wait_saved()
 
     def wait_saved(self):
-        """Wait until the notebook is saved, by whoever saves it."""
+        """Wait until the notebook is saved, its outputs too."""
         self.page.wait_for_function(f"() => !{CURRENT}.context.model.dirty")
+
+    def wait_written(self, code):
+        """Wait until the file has some code: what the page saves by itself.
+
+        Outputs that arrive while it saves are not waited for.
+        """
+        path = self.lab.root / self.name
+        self.until(lambda: code in path.read_text())
 
     def until(self, is_so):
         """Wait until something is so that the page does not show."""

@@ -54,7 +54,7 @@ def test_a_renamed_notebook_goes_on(desk):
     at.edit(2, "Control+End", "; x = 1")
     at.run(2)
     # the page saves what has run by itself
-    at.wait_saved()
+    at.wait_written("; x = 1")
     at.expect_states(fetch="COMMITTED", report="COMMITTED")
 
     at.menu("Kernel", "Restart Kernel and Run All Cells")

@@ -49,7 +49,7 @@ def test_the_run_menu_runs_what_has_to_run(desk):
     at.select(4)
     at.menu("Run", "Run All Above Selected Cell")
     expect(at.prompt(3)).to_have_text("[9]:")
-    at.wait_saved()
+    at.wait_written(", 4")
     at.expect_states(fetch="COMMITTED", clean="COMMITTED", report="STALE")
     assert at.ledger()[3:] == ["fetch", "clean"]
     expect(at.step("report")).to_have_attribute("aria-current", "step")
