@@ -8,6 +8,7 @@ import argparse
 import ast
 import shlex
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NoReturn
 
 from nbresume.errors import BadName, UsageError
@@ -69,6 +70,7 @@ def _parser() -> _Parser:
 _PARSER = _parser()
 
 
+@lru_cache(maxsize=4096)
 def parse_header(line: str) -> Header:
     """Return what the text behind ``%%step`` asks for, or refuse it.
 
@@ -123,7 +125,11 @@ def step_name_of(text: str) -> str | None:
     index = find_header(text)
     if index is None:
         return None
-    line = text.splitlines()[index].strip().removeprefix(MAGIC)
+    return _name_in(text.splitlines()[index].strip().removeprefix(MAGIC))
+
+
+@lru_cache(maxsize=4096)
+def _name_in(line: str) -> str:
     try:
         words = _PARSER.parse_known_args(_split(line))[1]
     except UsageError:

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from nbresume.errors import RefusedError
 from nbresume.model.digests import cue_digest
-from nbresume.model.printing import parse
-from nbresume.plan.code_version import code_version
+from nbresume.plan.code_version import version_of_text
 from nbresume.plan.header import body_of, step_name_of
 
 NAMED: Final = "step:"
@@ -84,8 +83,7 @@ def definition_digest(cells: Sequence[Cell]) -> str:
 
 def _body_version(source: str) -> str:
     body = body_of(source)
-    tree = parse(body)
-    return text_digest(body) if tree is None else code_version(tree)
+    return version_of_text(body) or text_digest(body)
 
 
 def _is_code(cell: object) -> bool:

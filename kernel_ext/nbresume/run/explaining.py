@@ -11,11 +11,10 @@ import msgspec
 
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit
-from nbresume.model.printing import parse
 from nbresume.model.records import Committed
 from nbresume.model.states import State
 from nbresume.model.values import FileState
-from nbresume.plan.code_version import code_version
+from nbresume.plan.code_version import version_of_text
 from nbresume.plan.header import body_of
 from nbresume.plan.key import file_moved
 from nbresume.plan.planner import Verdict
@@ -182,8 +181,7 @@ def _sentence(step: StepView) -> str:
 def _code(commit: Commit, source: str, sources: Sources) -> Cue:
     # a body with magics is no plain Python: its version is known when it runs
     body = body_of(source)
-    tree = parse(body) if source else None
-    now = code_version(tree) if tree is not None else ""
+    now = version_of_text(body) if source else ""
     cue = _cue("its code", commit.record.code_version, now)
     if not cue.is_changed:
         return cue

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from nbresume.errors import NbresumeError
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit, StepHistory
-from nbresume.model.printing import parse
 from nbresume.model.states import State
-from nbresume.plan.code_version import code_version
+from nbresume.plan.code_version import version_of_text
 from nbresume.plan.header import body_of, header_of
 from nbresume.plan.notebook import Cell
 from nbresume.plan.planner import Verdict
@@ -192,8 +191,8 @@ def _foreseen(
 
 def _edited(commit: Commit, source: str) -> list[str]:
     # a body with magics is no plain Python: its version is known when it runs
-    tree = parse(body_of(source)) if source else None
-    edited = tree is not None and code_version(tree) != commit.record.code_version
+    now = version_of_text(body_of(source)) if source else ""
+    edited = now not in ("", commit.record.code_version)
     return ["its code changed"] if edited else []
 
 
@@ -233,5 +232,4 @@ def _is_always(cell: Cell, history: StepHistory | None, commit: Commit | None) -
         return False  # it is refused when it is run
     if header is not None:
         return header.always
-    tree = parse(cell.source)
-    return runs_anew(history, code_version(tree) if tree is not None else "")
+    return runs_anew(history, version_of_text(cell.source))
