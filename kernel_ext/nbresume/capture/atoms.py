@@ -7,8 +7,9 @@ reading its names. It is what the canonical walk and the pickler have in common.
 import importlib
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.errors import CaptureError
 
@@ -30,8 +31,7 @@ MOVED = {"pathlib._local": "pathlib"}
 """Where some version of Python keeps a class, and where all of them have it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """What one object consists of, for the canonical walk."""
 
     tag: bytes

@@ -7,10 +7,10 @@ apart by what they lead to (partition refinement). Nothing recurses.
 
 import marshal
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 
 import blake3
+from msgspec import Struct, field
 
 from nbresume.capture.atoms import Undecidable
 
@@ -22,8 +22,7 @@ Ref = int | bytes
 """The number of a node, or a finished token."""
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """A part that may be in a circle."""
 
     tag: bytes = b""
@@ -33,8 +32,7 @@ class Node:
     """How often each of the first kids stands there in a row."""
 
 
-@dataclass(slots=True)
-class Graph:
+class Graph(Struct):
     """Nodes by number, and their tokens as far as they are known."""
 
     nodes: list[Node] = field(default_factory=list)

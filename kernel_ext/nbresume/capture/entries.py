@@ -1,9 +1,10 @@
 """What is known of one name of the namespace: its value, and where that comes from."""
 
 import types
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture.atoms import importable
 from nbresume.capture.looks import Look
@@ -23,8 +24,7 @@ class Made(StrEnum):
     """A failed or not yet committed attempt left it."""
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct):
     """One name of the namespace."""
 
     value: Any

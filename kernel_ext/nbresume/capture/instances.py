@@ -17,8 +17,9 @@ import types
 import uuid
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture import arrays, definition_parts, denied
 from nbresume.capture.atoms import tag_of
@@ -126,8 +127,7 @@ def state_kids(
     return kids, counts, aside
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(Struct, frozen=True):
     """How the plain instances of one class hold their attributes."""
 
     names: tuple[str, ...] = ()

@@ -5,8 +5,9 @@ answered from tables that follow each change; only what changed costs anything.
 """
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from nbresume.capture.atoms import is_atom
 from nbresume.capture.entries import CellText, Entry, Made
@@ -17,8 +18,7 @@ from nbresume.capture.pending import PendingNames
 from nbresume.capture.units import Identities
 
 
-@dataclass(slots=True)
-class Moves:
+class Moves(Struct):
     """What others than the table did to names: cells, threads, callbacks."""
 
     bound: set[str] = field(default_factory=set)

@@ -7,11 +7,12 @@ as the walk found them, and cost nothing more until somebody asks for their ids.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import is_
 from typing import Any
+
+from msgspec import Struct
 
 
 class Seen:
@@ -102,8 +103,7 @@ def _are_same(
     )
 
 
-@dataclass
-class Look:
+class Look(Struct, dict=True):
     """What the walk found out about a value."""
 
     digest: str | None

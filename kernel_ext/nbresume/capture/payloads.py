@@ -4,16 +4,16 @@ The rule: the digest is taken here and nowhere else before the bytes are written
 an array is cut for it as it is cut for the disk.
 """
 
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from nbresume.capture.fingerprints import FINGERPRINTS
 from nbresume.model.digests import Digest
 from nbresume.model.grids import grid_of
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Bytes of one stream or buffer, to be stored once."""
 
     data: memoryview

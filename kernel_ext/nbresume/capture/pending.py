@@ -7,12 +7,12 @@ everything but its value can be asked; whoever needs the value has it loaded onc
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+
+class Pending(Struct, frozen=True):
     """One name that waits for its value."""
 
     data: frozenset[str]

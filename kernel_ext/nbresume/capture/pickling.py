@@ -11,8 +11,9 @@ import io
 import pickle
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture import denied
 from nbresume.capture.atoms import importable, type_name
@@ -45,8 +46,7 @@ _SPECIAL_HOMES = frozenset(
 """Where it depends on the value, not on its type alone, how it is pickled."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutOfBand:
+class OutOfBand(Struct, frozen=True):
     """One buffer that is stored beside the stream, as it lies in memory."""
 
     data: memoryview
@@ -56,8 +56,7 @@ class OutOfBand:
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Dumped:
+class Dumped(Struct, frozen=True):
     """What `dump` made of one unit."""
 
     stream: bytes

@@ -6,8 +6,9 @@ import makes of it is one. Secrets and functions are named, never stored.
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from nbresume.capture.process_lists import Spot, difference
 from nbresume.capture.process_names import ENV
@@ -33,8 +34,7 @@ _SECRET = "its name or value looks secret"  # noqa: S105 - a sentence about secr
 _FOLDER = "the folder no longer exists"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two snapshots compared."""
 
     kept: dict[str, State | Gone] = field(default_factory=dict)

@@ -10,8 +10,9 @@ import numbers
 import sys
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture.atoms import type_name
 
@@ -105,8 +106,7 @@ def find_opaque(state: Any) -> str | None:
     return next(filter(None, map(find_opaque, state)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryState:
+class LibraryState(Struct, frozen=True):
     """One process state that a library holds."""
 
     library: str

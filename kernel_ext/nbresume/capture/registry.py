@@ -13,9 +13,10 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture.atoms import importable, resolve_import
 from nbresume.errors import CaptureError, NbresumeError
@@ -27,8 +28,7 @@ _REMEDY = (
 _SECRETS = ("password", "passwd", "pwd", "secret", "token", "key")
 
 
-@dataclass(frozen=True, slots=True)
-class Rebuilder:
+class Rebuilder(Struct, frozen=True):
     """How the values of one class are kept."""
 
     kind: str

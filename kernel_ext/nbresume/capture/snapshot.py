@@ -8,8 +8,9 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from nbresume.capture import sharing
 from nbresume.capture.atoms import importable, is_atom, type_name
@@ -36,8 +37,7 @@ CLOSED_FILE = "a closed file"
 """Reason that is not announced: such a handle is left over by every data cell."""
 
 
-@dataclass(slots=True)
-class Captured:
+class Captured(Struct):
     """What capturing some names gave."""
 
     bindings: dict[str, Binding] = field(default_factory=dict)

@@ -12,10 +12,11 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from itertools import chain, compress, groupby
 from operator import attrgetter
 from typing import Any
+
+from msgspec import Struct, field
 
 from nbresume.capture.atoms import ATOM_BYTES
 from nbresume.capture.instances import Plain
@@ -70,8 +71,7 @@ class _Exact(pickle.Pickler):
         raise _NoTableError
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(Struct, frozen=True):
     """What is never taken with others."""
 
     namespace: Mapping[str, Any]
@@ -86,8 +86,7 @@ class Blocked:
         return any(one is self.namespace for one in dicts)
 
 
-@dataclass(slots=True)
-class Table:
+class Table(Struct):
     """What a large container consists of."""
 
     pieces: list[bytes]
@@ -106,8 +105,7 @@ class Table:
     """Attributes that something else holds too."""
 
 
-@dataclass(slots=True)
-class _Boxes:
+class _Boxes(Struct):
     """What a level holds that has items of its own, in order, kind by kind."""
 
     lists: Sequence[list[Any]] = ()

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from nbresume.capture.looks import Look
 from nbresume.capture.units import Identities, deep_versions
@@ -58,8 +59,7 @@ class Units(Mapping[int, str]):
         return self._ids.object_of(object_id)
 
 
-@dataclass(slots=True)
-class UnitGraph:
+class UnitGraph(Struct):
     """The objects that are pickled by themselves, while the units are made."""
 
     units: Units
@@ -82,8 +82,7 @@ class UnitGraph:
         return min(self.names_of(id(self.units.object_of(object_id))), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     """What an object was pickled to, and when that still holds."""
 
     seen: str

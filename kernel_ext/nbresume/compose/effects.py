@@ -6,9 +6,10 @@ The rule: the only place that knows which session is active; a face registers it
 import math
 import os
 from collections.abc import Callable
-from dataclasses import fields
 from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar
+
+from msgspec.structs import asdict
 
 from nbresume.compose.graph import Session
 from nbresume.errors import EffectRefused, UsageError
@@ -156,10 +157,7 @@ class Effect:
     def __reduce__(self) -> str | tuple[Any, ...]:
         if self is effect:
             return "effect"
-        known = self._options
-        return rebuild_effect, (
-            {f.name: getattr(known, f.name) for f in fields(known)},
-        )
+        return rebuild_effect, (asdict(self._options),)
 
 
 def rebuild_effect(options: dict[str, Any]) -> Effect:

@@ -4,8 +4,9 @@ The rule: the only place that joins parts.
 """
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
@@ -47,8 +48,7 @@ from nbresume.run.trials import Trials
 from nbresume.settings import Settings
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """One notebook in one kernel: everything that a face may ask."""
 
     stepper: Stepper

@@ -6,8 +6,9 @@ The rule: the only place that names backends.
 import hashlib
 import re
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from nbresume.compose.system import PRODUCT
 from nbresume.model.codec import SCHEMAS, Schemas
@@ -33,8 +34,7 @@ from nbresume.store.trust import (
 _RUN = re.compile(r"[0-9a-f]{16}")
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Folders: of the store, and of the user's own data (key, pins)."""
 
     store: Path
@@ -50,8 +50,7 @@ class Place:
         return self.data / "trusted" / f"{store_id}.json"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenStore:
+class OpenStore(Struct, frozen=True):
     """A store that is open, and what vouches for its records."""
 
     backend: Backend

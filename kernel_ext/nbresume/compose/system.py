@@ -10,12 +10,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
 import psutil
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nbresume.errors import RefusedError
 from nbresume.model.values import Writer
@@ -160,8 +161,7 @@ class SignalInterrupts:
         return let_through
 
 
-@dataclass(slots=True)
-class SavedNotebook:
+class SavedNotebook(Struct):
     """A notebook as its file has it; read anew when the file has moved on."""
 
     path: str

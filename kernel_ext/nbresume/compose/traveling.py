@@ -3,7 +3,7 @@
 The rule: what is lost is said before anything moves.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from nbresume.compose.graph import Session
 from nbresume.errors import RefusedError
@@ -19,8 +19,7 @@ from nbresume.run.travel import (
 YES = "--yes"
 
 
-@dataclass(frozen=True, slots=True)
-class Traveled:
+class Traveled(Struct, frozen=True):
     """A trip, and what it did."""
 
     trip: Trip

@@ -8,7 +8,7 @@ unchanged one is known.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import blake3
 
@@ -19,8 +19,7 @@ RECORD_DIGEST_CHARS = 64
 Bytes = bytes | bytearray | memoryview
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(NamedTuple):
     """The digest of a payload, and what it was made of."""
 
     hex: str

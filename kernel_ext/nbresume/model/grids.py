@@ -6,8 +6,8 @@ from memory once.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from nbresume.settings import CHUNK_BYTES
 
@@ -16,8 +16,7 @@ _PADDING = 8
 _SMALLEST = CHUNK_BYTES // 4
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(NamedTuple):
     """How an array is cut: chunks of `rows` whole rows each."""
 
     shape: tuple[int, ...]

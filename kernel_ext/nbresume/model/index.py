@@ -6,14 +6,15 @@ record that the run applies; `RunState` is the only one that tells it.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nbresume.model.histories import StepHistory
 from nbresume.model.states import Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
+class _Facts(Struct, frozen=True):
     """What one step's history adds to each table."""
 
     names: frozenset[str] = frozenset()

@@ -4,9 +4,10 @@ The rule: states are derived from records and the liveness of the claimant, neve
 stored; `TABLE` is the only place where facts become a state (the shape is h11's).
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from nbresume.model.values import How
 
@@ -46,8 +47,7 @@ class Outcome(StrEnum):
     COMMITTED = "committed"
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """All that a step's state depends on."""
 
     outcome: Outcome
@@ -56,8 +56,7 @@ class Facts:
     resolution: How | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A line of the table; None stands for any value."""
 
     outcome: Outcome

@@ -9,7 +9,8 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from nbresume.model.digests import cue_digest
 from nbresume.model.printing import parse

@@ -6,7 +6,8 @@ function wait until something refers to the function, since defining runs nothin
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from nbresume.plan.scopes import Kind, Scope
 
@@ -15,8 +16,7 @@ WILD = frozenset({"eval", "exec", "globals", "locals", "vars"})
 Block = Callable[[], None]
 
 
-@dataclass(slots=True)
-class Uses:
+class Uses(Struct):
     """The global names that a piece of code may read, set and delete when it runs."""
 
     reads: set[str] = field(default_factory=set)

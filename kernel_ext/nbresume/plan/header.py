@@ -7,9 +7,10 @@ nothing is printed and nothing exits.
 import argparse
 import ast
 import shlex
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
+
+from msgspec import Struct
 
 from nbresume.errors import BadName, UsageError
 from nbresume.model.ids import StepName, parse_step_name
@@ -22,8 +23,7 @@ USAGE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """What the author of a cell asked for."""
 
     name: StepName

@@ -5,7 +5,8 @@ makes a step stale has a sentence for people.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
@@ -18,8 +19,7 @@ ABSENT = "absent"
 """The version of a file that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cues:
+class Cues(Struct, frozen=True):
     """What a step depends on, each with its version."""
 
     code_version: str

@@ -7,7 +7,8 @@ function) would keep a state of its own that no progress holds.
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from nbresume.plan.names import names_of
 
@@ -17,8 +18,7 @@ Span = tuple[int, int, int, int]
 """Line, column, last line and last column of a call, as byte code has them too."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopText:
+class LoopText(Struct, frozen=True):
     """What one loop's text says."""
 
     span: Span

@@ -5,7 +5,8 @@ identifier that it shows; a cell magic of unknown kind may change anything.
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
@@ -35,8 +36,7 @@ _PRUN_OPTIONS = re.compile(r"\s*(?:-[lsDT]\s+\S+\s+|-[qr]\s+)*")
 _SHELL = re.compile(r"(?<!\$)\$([^\W\d]\w*)|\{([^{}]*)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Magic:
+class Magic(Struct, frozen=True):
     """What a magic does to the notebook's names."""
 
     code: str | None = None

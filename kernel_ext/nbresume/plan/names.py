@@ -8,7 +8,8 @@ import ast
 import keyword
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from nbresume.plan.expressions import MAX_DEPTH, depth_of
 from nbresume.plan.magics import IDENTIFIER
@@ -19,8 +20,7 @@ _QUERY = re.compile(r"[\s@<>=+]")
 _ADDRESS = re.compile(r"\w+://\S*")
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """What a cell's code does to the names of the notebook."""
 
     reads: frozenset[str] = frozenset()

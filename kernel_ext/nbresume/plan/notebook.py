@@ -6,8 +6,9 @@ the file, and when, is the caller's business.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from nbresume.errors import RefusedError
 from nbresume.model.digests import cue_digest
@@ -19,8 +20,7 @@ BY_TEXT: Final = "text:"
 """How ids begin that are made up for cells which have none of their own in the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """One code cell as the file has it."""
 
     cell_id: str

@@ -5,8 +5,9 @@ The rule: a name is global unless Python's own rules bind it in a scope of the c
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -22,8 +23,7 @@ class Kind(Enum):
     """A ``:=`` in it binds in the scope around it. Type parameters are alike."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """One scope: the names bound in it, and those that it declares global."""
 
     kind: Kind

@@ -6,8 +6,9 @@ generator, a finalizer). The cell that ran last answers for it, and no commit ho
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture.atoms import is_atom
 from nbresume.capture.entries import CellText, Entry, Made
@@ -24,8 +25,7 @@ _MANY = 100_000
 """Objects of so large a value are not asked for their sizes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One name whose value was changed unseen."""
 
     name: str
@@ -52,8 +52,7 @@ class Finding:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
+class _Ended(Struct, frozen=True):
     """The cell that ended last."""
 
     text: CellText

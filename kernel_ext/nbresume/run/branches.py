@@ -5,8 +5,9 @@ kernel; then it is not evaluated again. A step that is not taken leaves nothing:
 it left when it was taken stands nowhere, and steps below go on without it.
 """
 
-from dataclasses import replace
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from nbresume.capture.entries import Made
 from nbresume.capture.live import Live

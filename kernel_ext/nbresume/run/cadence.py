@@ -4,8 +4,9 @@ The rule: a wish that cannot be meant is refused before the first item.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.errors import UsageError
 
@@ -14,8 +15,7 @@ SHARE = 0.05
 """What holds if nothing is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cadence:
+class Cadence(Struct, frozen=True):
     """When progress is due."""
 
     every: int | None = None

@@ -6,9 +6,10 @@ is written.
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture.atoms import type_name
 from nbresume.capture.canonical import look
@@ -21,8 +22,7 @@ KEY_CHARS = 255
 """As long as the idempotency keys that payment services take."""
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True):
     """A lookup's answer: it happened, and this was its result."""
 
     result: Any = None
@@ -30,13 +30,11 @@ class Happened:
     """What proves it: an id, a link."""
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """A lookup's answer: it surely did not happen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """What the author knows about the outside."""
 
     lookup: Callable[[str], Any] | None = None
@@ -45,8 +43,7 @@ class Options:
     definite: tuple[type[Exception], ...] = ()
 
 
-@dataclass(slots=True)
-class Call:
+class Call(Struct):
     """One call on its way."""
 
     key: str

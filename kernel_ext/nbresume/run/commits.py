@@ -5,11 +5,11 @@ append is the commit point. Everything before it can fail; then the step is RAN.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from nbresume.capture.canonical import look
 from nbresume.capture.entries import Entry, Made
@@ -39,8 +39,7 @@ from nbresume.run.written import look_at
 from nbresume.store.drafts import Draft
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """What a body did to the namespace."""
 
     written: frozenset[str]

@@ -4,10 +4,11 @@ The rule: nothing is evaluated here; where it depends on what runs above, it is 
 """
 
 import ast
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
 from typing import Final
+
+from msgspec import Struct
 
 from nbresume.model.histories import StepHistory
 from nbresume.model.printing import parse
@@ -22,8 +23,7 @@ FILE: Final = "file "
 """How an input of a decision begins that is a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """The expression behind ``--when``."""
 
     code: CodeType

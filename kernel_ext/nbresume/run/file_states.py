@@ -6,9 +6,10 @@ Run All comes to them later. A pure question to the folded state and the disk.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
@@ -42,8 +43,7 @@ def version_of(state: FileState) -> str:
     return f"{state.kind}:{state.digest}"
 
 
-@dataclass(frozen=True, slots=True)
-class Where:
+class Where(Struct, frozen=True):
     """A place of the notebook, in the run as it is."""
 
     state: RunState

@@ -7,12 +7,12 @@ else has no state, and says so. Nothing here raises into the user's code.
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from glob import escape
 from types import FrameType
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from nbresume.capture.live import Live
 from nbresume.capture.scans import scanned_by
@@ -31,16 +31,14 @@ FEW_FILES = 16
 _CHANGED = "it changed while the step ran"
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     """What was done with one path, and what was there before."""
 
     before: str
     hows: set[How] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(Struct, frozen=True):
     """What a commit says of files."""
 
     read: dict[str, FileState] = field(default_factory=dict)

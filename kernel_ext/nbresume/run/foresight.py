@@ -5,7 +5,8 @@ order and the liveness of the claimant. Kernel, view and page go by it, so what 
 bound, what is shown and what is run cannot differ.
 """
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nbresume.errors import NbresumeError
 from nbresume.model.folded import RunState
@@ -25,8 +26,7 @@ _WAITS = (State.AMBIGUOUS, State.ABANDONED)
 _STANDS = (Verdict.REPLAY, Verdict.NOT_TAKEN)
 
 
-@dataclass(frozen=True, slots=True)
-class Foreseen:
+class Foreseen(Struct, frozen=True):
     """What running all cells would do with one step of the notebook."""
 
     step: str
@@ -60,8 +60,7 @@ class Foreseen:
         return self.state is State.STALE and self.plan is Verdict.REFUSED
 
 
-@dataclass(frozen=True, slots=True)
-class ResumePoint:
+class ResumePoint(Struct, frozen=True):
     """Where a run goes on."""
 
     at: Foreseen | None
@@ -109,8 +108,7 @@ def foresee(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Moving:
+class _Moving(Struct, frozen=True):
     """The steps above that run."""
 
     surely: set[str]
@@ -118,8 +116,7 @@ class _Moving:
     """They are ``--always``, and most often make again what they made before."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Moved:
+class _Moved(Struct, frozen=True):
     """Why a commit's inputs are not, or may not be, what stands above it now."""
 
     stale: tuple[str, ...] = ()

@@ -5,9 +5,9 @@ are. Nothing of the origin changes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from nbresume.errors import Damaged, NotCommitted, RefusedError
 from nbresume.model.borrowed import borrowed, refs_of
@@ -39,8 +39,7 @@ _NOT_COMMITTED = {
 """States that do so only if the step has a commit: which one holds is open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """A fork that was asked for: of which run, behind which step."""
 
     run_id: str
@@ -54,8 +53,7 @@ class Wanted:
         return self.step if self.number is None else f"{self.step}@{self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """A fork that can be made."""
 
     wanted: Wanted

@@ -5,8 +5,9 @@ that cannot be kept refuses the whole answer.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
@@ -17,8 +18,7 @@ from nbresume.run.packing import pack
 from nbresume.run.ports import World
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """Where given values lie, and what a commit says of them."""
 
     manifest: ManifestRef

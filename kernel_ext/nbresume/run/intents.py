@@ -6,9 +6,10 @@ so is durable, and so is every value of a plain cell that the cell will read.
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from nbresume.capture.atoms import importable
 from nbresume.capture.entries import Entry, is_ambient_data
@@ -34,8 +35,7 @@ LARGE_BYTES = 64 << 20
 """An ambient value of this size is worth a hint to make it a step."""
 
 
-@dataclass(slots=True)
-class Running:
+class Running(Struct):
     """An attempt from its intent to its outcome."""
 
     brought: Brought
@@ -60,8 +60,7 @@ class Running:
     """How the step is known to touch the outside."""
 
 
-@dataclass(slots=True)
-class _Stored:
+class _Stored(Struct):
     """Ambient values of one intent, while they are stored."""
 
     ambient: dict[str, Ambient] = field(default_factory=dict)

@@ -5,7 +5,8 @@ part of a commit's key, so each commit is compared with what *it* used.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from nbresume.model.folded import RunState
 from nbresume.model.records import Committed

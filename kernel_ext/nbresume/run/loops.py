@@ -8,8 +8,9 @@ cell's lines run again; an item that is not the one that was done is refused.
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from nbresume.capture.atoms import is_atom
 from nbresume.capture.canonical import look
@@ -30,8 +31,7 @@ WORTH_S = 1.0
 """What a loop did since its last progress is saved at its end if it took so long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """Who asks for a loop: code of the cell, or another's."""
 
     namespace: Mapping[str, Any]
@@ -47,8 +47,7 @@ class Caller:
         return self.code == "<module>" or self.code.startswith("<cell line")
 
 
-@dataclass(slots=True)
-class Loop:
+class Loop(Struct):
     """One loop while it runs."""
 
     step: str

@@ -5,15 +5,13 @@ The rule: what the records say is derived from the folded state; what a process 
 happens, in a `Counts` of that process's journal.
 """
 
-from dataclasses import dataclass
-
 import msgspec
+from msgspec import Struct
 
 from nbresume.model.folded import RunState
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(Struct):
     """What one process met while it read and wrote a run."""
 
     revision_conflicts: int = 0

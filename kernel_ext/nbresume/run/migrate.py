@@ -6,10 +6,10 @@ was cut off is begun again, and finds again what it had written.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from nbresume.errors import ConflictError, Damaged, RefusedError, TakenRun
 from nbresume.migrations.route import UPGRADES, Upgrades, upgraded
@@ -31,8 +31,7 @@ from nbresume.store.chain import Chain
 from nbresume.store.trust import Link, Trust
 
 
-@dataclass(frozen=True, slots=True)
-class Formats:
+class Formats(Struct, frozen=True):
     """What a release reads, and what it makes that of."""
 
     schemas: Schemas
@@ -43,8 +42,7 @@ CURRENT = Formats(SCHEMAS, UPGRADES)
 """Those of this release."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """A person's wish to have runs migrated, or that undone."""
 
     because: str
@@ -52,8 +50,7 @@ class Wish:
     """Also from a kernel that may be alive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """Where a run goes on."""
 
     run_id: str

@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nbresume.plan.notebook import Cell
 
@@ -11,8 +13,7 @@ NOWHERE: Final = -1
 """The place of a cell that is not known: it counts as above everything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """Notebook order: where each cell and each step stands."""
 
     cells: tuple[Cell, ...]

@@ -5,8 +5,9 @@ written again; the manifest comes last in the pack, when all places are known.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture.snapshot import Captured
 from nbresume.model.codec import canonical
@@ -19,16 +20,14 @@ from nbresume.store.objects import Objects
 ATTRIBUTE = "nbresume"
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """A group whose payloads are laid out; durable once its draft is written."""
 
     manifest: Manifest
     ref: ManifestRef
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Struct, frozen=True):
     """What a commit holds beside values; empty bytes for what there is not."""
 
     process: bytes = b""

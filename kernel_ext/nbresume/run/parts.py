@@ -1,6 +1,6 @@
 """The modules that the sequence joins, as one value."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
@@ -24,8 +24,7 @@ from nbresume.run.recovery import Recovery
 from nbresume.run.restore import Restorer
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """The modules that the sequence joins."""
 
     live: Live

@@ -5,7 +5,8 @@ commit, or an intent that found there what a plain cell had made.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from nbresume.errors import NotCommitted, UsageError
 from nbresume.model.commits import SHARED
@@ -26,8 +27,7 @@ from nbresume.run.position import lost
 from nbresume.store.trust import Link
 
 
-@dataclass(frozen=True, slots=True)
-class Was:
+class Was(Struct, frozen=True):
     """What a name was at a moment; neither commit nor value: it was deleted."""
 
     commit: Commit | None = None
@@ -53,8 +53,7 @@ class Was:
         return output.version if output else lost(self.commit.record)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A commit began to count: a step ended, or an earlier commit counts again."""
 
     step: str

@@ -1,6 +1,6 @@
 """Plain cells: what they make or change is ambient until an intent stores it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from nbresume.capture.entries import CellText
 from nbresume.capture.live import Live
@@ -9,8 +9,7 @@ from nbresume.run.local_code import LocalCode
 from nbresume.run.process import ProcessStates
 
 
-@dataclass(frozen=True, slots=True)
-class _Baseline:
+class _Baseline(Struct, frozen=True):
     touched: frozenset[str]
     assigned: frozenset[str] = frozenset()
     """Names that the cell surely assigns."""

@@ -10,6 +10,8 @@ from datetime import datetime
 from types import FrameType
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from nbresume.model.displays import Shown
 from nbresume.model.values import FileState, Writer
 from nbresume.plan.notebook import Cell
@@ -102,8 +104,7 @@ AuditEvent = Callable[[str, tuple[Any, ...], FrameType], None]
 """Called with the name and arguments of an audit event and the frame that caused it."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnCalls:
+class OwnCalls(Struct, frozen=True):
     """Calls that a kernel makes for itself while a step runs."""
 
     ports: frozenset[int] = frozenset()

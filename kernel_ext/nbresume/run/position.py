@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
+
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit
 from nbresume.model.records import Committed, Intent
@@ -52,8 +54,7 @@ class Action(StrEnum):
     REFUSE = "refuse"
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """What step N must find under a name (R2)."""
 
     wanted: Wanted
@@ -82,8 +83,7 @@ class Now:
     """… and this is its version."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The action for one name, and why, in words for people."""
 
     action: Action

@@ -7,8 +7,9 @@ random generators never. A plain cell's change stands if the cell stands between
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from nbresume.capture import process
 from nbresume.capture.entries import CellText
@@ -35,8 +36,7 @@ class Changes(Protocol):
         """Return the states that commits changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Maker:
+class _Maker(Struct, frozen=True):
     """Who gave a state the value that it has now."""
 
     version: str
@@ -50,8 +50,7 @@ class _Maker:
         return order.cell_place(self.cell)
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """All states when a cell began."""
 
     states: States

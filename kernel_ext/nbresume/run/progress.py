@@ -5,8 +5,9 @@ keep it; what was durable already is only referred to, by the next progress and 
 commit. Nothing that was saved stands for a live object: the body goes on changing it.
 """
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from nbresume.capture.entries import Entry, Made
 from nbresume.capture.live import Live
@@ -25,8 +26,7 @@ from nbresume.run.restore import Restorer
 from nbresume.run.written import look_at
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """Where a loop stands between two items."""
 
     loop: str
@@ -38,8 +38,7 @@ class Point:
     item_digest: str = ""
 
 
-@dataclass(slots=True)
-class Wish:
+class Wish(Struct):
     """Which names the author of a loop wants to be kept."""
 
     names: frozenset[str] | None = None

@@ -5,8 +5,10 @@ is ambiguous until a person or a declared policy decides, on record.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from nbresume.errors import AmbiguousStep, NotCommitted, RefusedError
 from nbresume.model.effects import doubtful_keys, open_keys
@@ -37,8 +39,7 @@ from nbresume.run.ways import settle
 from nbresume.settings import Settings, Undeclared
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """A step may run: what its intent has to say about the attempt before."""
 
     recovers: str = ""

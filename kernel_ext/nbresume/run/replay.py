@@ -4,7 +4,7 @@ The rule: replaying writes nothing; making an older commit current, or carrying 
 over to a new name, is a decision and leaves a record.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from nbresume.capture.entries import Made
 from nbresume.errors import NbresumeError

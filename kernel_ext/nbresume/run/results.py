@@ -6,8 +6,9 @@ cannot be kept is said once, on record, and its call is never repeated for it.
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.capture.live import Live
 from nbresume.capture.pickling import dump
@@ -25,8 +26,7 @@ RESULT = "result"
 """Name of the only unit of such a group, and of its arrays."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What became of a result."""
 
     ref: ManifestRef | None = None

@@ -5,7 +5,7 @@ cannot be brought back is listed with its reason, never left out silently. Doing
 twice equals doing it once.
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from nbresume.capture.atoms import resolve_import
 from nbresume.capture.entries import Entry, Made
@@ -18,8 +18,7 @@ from nbresume.run.parts import Parts
 from nbresume.run.position import Demand, Positions, Wanted
 
 
-@dataclass(slots=True)
-class Resumed:
+class Resumed(Struct):
     """What was brought back, and where to go on."""
 
     names: int = 0

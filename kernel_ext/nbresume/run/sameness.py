@@ -6,9 +6,9 @@ breaks between an old commit of ``d`` and a new, equal one of ``a``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Captured
@@ -17,8 +17,7 @@ from nbresume.model.records import Committed
 from nbresume.model.values import Output
 
 
-@dataclass(frozen=True, slots=True)
-class _Swap:
+class _Swap(Struct, frozen=True):
     name: str
     new_id: str
     old_id: str

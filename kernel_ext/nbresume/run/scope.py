@@ -8,14 +8,14 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from nbresume.errors import EffectRefused
 from nbresume.run.intents import Running
 
 
-@dataclass(slots=True, eq=False)
-class Scope:
+class Scope(Struct, eq=False):
     """A running attempt, as the code in it sees it."""
 
     running: Running

@@ -5,8 +5,9 @@ record holds what the person was told.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from nbresume.errors import NotCommitted, RefusedError, UsageError
 from nbresume.model.effects import ALL, open_keys, typed
@@ -22,8 +23,7 @@ from nbresume.run.journal import Journal
 from nbresume.run.ports import World
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a person says about a step, as it was typed."""
 
     how: How

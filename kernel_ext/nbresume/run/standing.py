@@ -3,7 +3,7 @@
 A frozen value that crosses the boundary from plan to intent; made once per cell.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from nbresume.capture.entries import CellText
 from nbresume.model.histories import Commit, StepHistory
@@ -14,8 +14,7 @@ from nbresume.run.order import Order
 from nbresume.run.position import Positions
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """One step in one cell at one place of the notebook."""
 
     header: Header
@@ -50,8 +49,7 @@ class Standing:
         return rerun is not None and rerun.live
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
+class Brought(Struct, frozen=True):
     """A step whose inputs stand at their position: what its key is made of."""
 
     standing: Standing

@@ -7,8 +7,9 @@ after its last one and before the reply.
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from nbresume.capture.entries import CellText
 from nbresume.errors import (
@@ -47,8 +48,7 @@ class Began(StrEnum):
     """The intent is durable; the body may start."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepCell:
+class StepCell(Struct, frozen=True):
     """A parsed ``%%step`` cell, as the face hands it over."""
 
     header: Header
@@ -62,8 +62,7 @@ class StepCell:
     """Its resumable loops."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     """A finished body that is not committed."""
 
     running: Running

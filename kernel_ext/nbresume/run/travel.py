@@ -5,7 +5,9 @@ changes no plan: the next step that runs finds what stands at its position.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nbresume.capture.entries import Made, is_ambient_data
 from nbresume.errors import NbresumeError, NotCommitted, RefusedError
@@ -21,8 +23,7 @@ START: Stand = ("", -1)
 """Before the first commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trip:
+class Trip(Struct, frozen=True):
     """A way back, before it is gone."""
 
     event: int
@@ -51,8 +52,7 @@ class Trip:
         return bool(self.lost or self.acted)
 
 
-@dataclass(slots=True)
-class Arrived:
+class Arrived(Struct):
     """What a trip did."""
 
     names: int = 0
@@ -303,8 +303,7 @@ def _damaged(commit: Commit, damage: str) -> RefusedError:
 # -- going ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Then:
+class _Then(Struct, frozen=True):
     """The process state at a moment, as `ProcessStates.bring` asks for it."""
 
     made: Mapping[str, list[Commit]]

@@ -8,8 +8,9 @@ Python itself and of the libraries that our own tests load back need no trial.
 import copyreg
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from nbresume.capture.denied import has_own_code
 from nbresume.capture.entries import Made
@@ -32,8 +33,7 @@ _PROVED: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What became of one name in the other process."""
 
     name: str
@@ -46,8 +46,7 @@ Poll = Callable[[], list[Result] | None]
 """Asks a trial that was started: None while it runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """A trial that was started."""
 
     poll: Poll
@@ -58,8 +57,7 @@ Launch = Callable[[str, Sequence[str]], Trial]
 """Starts another process that loads names of a committed step."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Started:
+class _Started(Struct, frozen=True):
     record: Committed
     names: list[str]
     trial: Trial

@@ -3,7 +3,7 @@
 The rule: verifying changes no byte.
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from nbresume.errors import NbresumeError, NotCommitted
 from nbresume.model.borrowed import refs_of
@@ -22,8 +22,7 @@ from nbresume.run.manifests import read_manifest
 from nbresume.store.trust import Link
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """Why a step counts as committed."""
 
     step: str
@@ -38,8 +37,7 @@ class Proof:
     payload_bytes: int
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """What a walk over a run found."""
 
     records: int = 0

@@ -5,14 +5,14 @@ itself and may have changed since; such values are looked at anew each time.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from nbresume.capture.live import Live
 from nbresume.run.intents import Running
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """The names of one attempt; from now on they count as the attempt's."""
 
     written: frozenset[str]

@@ -6,8 +6,9 @@ zarr reads. A compressed chunk says how long it is and ends with a checksum (bot
 standard codecs): a changed bit in it may leave its values as they were, and is found.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.errors import Damaged
 from nbresume.store.port import Buffer
@@ -37,8 +38,7 @@ _WORTH = 1.2
 """Bytes that are not made so many times smaller are written as they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(Struct, frozen=True):
     """One way to compress chunks."""
 
     name: str

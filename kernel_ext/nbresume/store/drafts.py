@@ -5,9 +5,10 @@ when it fails. Small payloads share the pack, large ones are arrays.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.errors import CaptureError, Unavailable, UsageError
 from nbresume.model.digests import Digest, digest_of, payload_digest
@@ -23,8 +24,7 @@ _RESERVE_BYTES = MIB
 """Left free for metadata and for the record itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Blob:
+class Blob(Struct, frozen=True):
     """One payload to be kept: bytes, and how plain zarr may show them."""
 
     data: Buffer
@@ -40,8 +40,7 @@ class Blob:
     bytes cut by `model.grids.grid_of` of this shape."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Array:
+class _Array(Struct, frozen=True):
     name: str
     digest: Digest
     data: memoryview

@@ -5,10 +5,10 @@ this release does not know is refused before a byte is written.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken, SchemaError, UsageError
 from nbresume.model.codec import canonical
@@ -21,8 +21,7 @@ DIGEST = "blake3"
 _STORE_ID = re.compile(r"[0-9a-f]{32}")
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """A store that this release can read."""
 
     format: int

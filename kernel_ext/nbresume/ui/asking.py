@@ -4,10 +4,10 @@ The rule: it opens for reading; nothing is made, claimed or loaded.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from nbresume.compose import place_of, settings_from_environment
 from nbresume.compose.disk import DiskFiles
@@ -31,8 +31,7 @@ Say = Callable[[str], None]
 """Tells a person one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """The screen of somebody who only reads: no output is recorded or shown."""
 
     say: Say
@@ -56,8 +55,7 @@ class NoInterrupts:
         return lambda: None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A notebook that was named, with its run."""
 
     store: OpenStore

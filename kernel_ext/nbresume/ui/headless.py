@@ -11,12 +11,12 @@ import os
 import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
 import nbformat
 from jupyter_client.kernelspec import NoSuchKernel
+from msgspec import Struct, field
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from tqdm import tqdm
@@ -45,8 +45,7 @@ PARAMETERS = "parameters"
 """Tag of the cell behind which given parameters are set."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """What was asked for on the command line."""
 
     notebook: Path
@@ -57,8 +56,7 @@ class Order:
     store: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How a headless run ended."""
 
     exit_code: int

@@ -10,11 +10,11 @@ statement, and gives the body back, an empty module, or raises ``InputRejected``
 import ast
 import sys
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
+from msgspec import Struct
 
 from nbresume.capture.entries import CellText
 from nbresume.compose.graph import Session
@@ -70,8 +70,7 @@ def _inner_magic(body: list[str]) -> list[str]:
     return [*body[:first], call]
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
+class _Cell(Struct, frozen=True):
     """The cell that the front end has sent."""
 
     text: CellText

@@ -4,9 +4,10 @@ Restores nothing and claims nothing; shows what is there.
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from nbresume.compose import place_of, settings_from_environment
 from nbresume.compose.disk import DiskFiles
@@ -42,8 +43,7 @@ _MAGICS = (
 )
 
 
-@dataclass(slots=True)
-class Extension:
+class Extension(Struct):
     """What was put into a shell, so that it can be taken out again."""
 
     session: Session
