@@ -55,6 +55,9 @@ def prepare(adapter: type[Adapter], root: Path) -> Environment:
     python = folder / "bin" / "python"
     ready = folder / READY
     asked = wanted(adapter)
+    if adapter.name == "nbresume":
+        # pip compiles what it installs, but nothing that is editable
+        _call([sys.executable, "-m", "compileall", "-q", str(PROJECT / "kernel_ext")])
     if ready.exists() and json.loads(ready.read_text())["asked"] == asked:
         return Environment(python, json.loads(ready.read_text())["versions"])
     print(f"making the environment of {adapter.name} …", flush=True)

@@ -16,7 +16,11 @@ from jupyter_client import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
 START_S = 120
-_DROPPED = ("PYTHONPATH", "VIRTUAL_ENV", "OMP_NUM_THREADS")
+_DROPPED = (
+    *("PYTHONPATH", "VIRTUAL_ENV", "OMP_NUM_THREADS"),
+    # a kernel would compile all of an editable package at each start
+    "PYTHONDONTWRITEBYTECODE",
+)
 
 
 class CellFailed(Exception):  # noqa: N818 - says what happened, as the package's do

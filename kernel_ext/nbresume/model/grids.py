@@ -6,8 +6,8 @@ from memory once.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
 
 from nbresume.settings import CHUNK_BYTES
 
@@ -16,7 +16,8 @@ _PADDING = 8
 _SMALLEST = CHUNK_BYTES // 4
 
 
-class Grid(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Grid:
     """How an array is cut: chunks of `rows` whole rows each."""
 
     shape: tuple[int, ...]
