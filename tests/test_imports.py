@@ -12,13 +12,15 @@ sys.path.insert(0, str(Path(__file__).parent / "kernel" / "durability"))
 from real_kernel import LOAD, Kernel, save
 
 ALLOWED = {"nbresume", "nbresume.settings"}
+MOST_OF_OURS = 190
+"""Modules of ours that `%load_ext` imports: each takes a third of a millisecond."""
 STEP = "%%step a\nx = [1, 2]\nprint('shown')"
 
 
-def loaded(code):
+def loaded(code, before="pass"):
     """Return the modules that a new Python has after the code, over those before."""
     script = (
-        "import json, sys\nbefore = set(sys.modules)\n"
+        f"import json, sys\n{before}\nbefore = set(sys.modules)\n"
         f"{code}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
     )
     done = subprocess.run(
@@ -43,6 +45,24 @@ def test_the_command_line_loads_no_kernel_and_no_zarr():
 
     for name in ("IPython", "ipykernel", "nbclient", "nbformat", "zarr", "dill"):
         assert name not in found
+
+
+def test_the_extension_loads_what_each_session_needs_and_no_more():
+    """What `%load_ext` imports beside the kernel: no commands, no data libraries.
+
+    A package that is added here is paid for by every kernel that is started.
+    """
+    found = loaded(
+        "import nbresume.ui.ipython.magics",
+        before="import IPython, ipykernel.kernelapp, ipykernel.zmqshell",
+    )
+
+    ours = {name for name in found if name.split(".")[0] == "nbresume"}
+    others = {name.split(".")[0] for name in found} - {"nbresume"}
+    assert others - set(sys.stdlib_module_names) == {"blake3", "cloudpickle", "msgspec"}
+    assert len(ours) <= MOST_OF_OURS
+    for name in ("going_back", "steps"):
+        assert f"nbresume.ui.ipython.{name}" not in ours
 
 
 def test_the_server_loads_nothing_that_unpickles():

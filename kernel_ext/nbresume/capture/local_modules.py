@@ -4,6 +4,7 @@ The rule: what is imported once stays as it was, whatever its file says later. S
 load is noted when it is first seen, by the spec that it made; a reload makes another.
 """
 
+import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -34,18 +35,25 @@ class LoadedModules:
         if len(sys.modules) != self._seen:
             self._seen = len(sys.modules)
             new = sys.modules.keys() - self._others - self._sources.keys()
+            # one library has hundreds of modules in a folder, and to follow the links
+            # of each path took longer than all the rest of loading the extension
+            foreign: set[str] = set()
             for name in new:
-                self._sort(name)
+                self._sort(name, foreign)
         for name, source in self._sources.items():
             spec = getattr(sys.modules.get(name), "__spec__", None)
             if spec is not None and self._loads.get(name, (None,))[0] is not spec:
                 self._loads[name] = spec, self._digest_of(source)
 
-    def _sort(self, name: str) -> None:
-        module = sys.modules.get(name)
-        file = getattr(module, "__file__", None)
-        own = isinstance(file, str) and file.endswith(".py") and name != "__main__"
-        source = self._name_of(file) if own and isinstance(file, str) else ""
+    def _sort(self, name: str, foreign: set[str]) -> None:
+        """Say whether a module is local; `foreign` are folders that hold no such."""
+        source = ""
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if isinstance(file, str) and file.endswith(".py") and name != "__main__":
+            folder = file.rpartition(os.sep)[0]
+            source = self._name_of(file) if folder not in foreign else ""
+            if not source:
+                foreign.add(folder)
         if source:
             self._sources[name] = source
         else:

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
-import psutil
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from nbresume.compose.processes import booted_at, started_at
 from nbresume.errors import RefusedError
 from nbresume.model.values import Writer
 from nbresume.plan.notebook import BY_TEXT, NAMED, Cell, parse_notebook
@@ -81,14 +81,10 @@ class ProcessLiveness:
         if writer.boot_id != self._me.boot_id:
             return False
         try:
-            process = psutil.Process(writer.pid)
-            if process.status() == psutil.STATUS_ZOMBIE:
-                return False
-            return abs(_started(writer.pid) - writer.started) < _SAME_START_S
-        except psutil.NoSuchProcess:
-            return False
-        except psutil.AccessDenied:
+            started = started_at(writer.pid)
+        except PermissionError:
             return None
+        return started is not None and abs(started - writer.started) < _SAME_START_S
 
     def actor(self) -> str:
         """Return who acts: the person that was named, else the account."""
@@ -106,28 +102,10 @@ def _this_process() -> Writer:
         host=socket.gethostname(),
         boot_id=_boot_id(),
         pid=os.getpid(),
-        started=_started(os.getpid()),
+        started=started_at(os.getpid()) or 0.0,
         python=platform.python_version(),
         product=PRODUCT,
     )
-
-
-def _started(pid: int) -> float:
-    """Return when a process started, in a time that does not move with the clock.
-
-    Raises
-    ------
-    psutil.NoSuchProcess
-        There is no such process.
-    """
-    try:
-        told = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return psutil.Process(pid).create_time()
-    # psutil makes a time of day of it, by a time of the boot that follows the clock:
-    # a kernel would look dead to others once the clock was set
-    ticks = int(told.rpartition(")")[2].split()[19])
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _boot_id() -> str:
@@ -135,7 +113,7 @@ def _boot_id() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         # no such file on this system: the time of the boot tells boots apart
-        return str(int(psutil.boot_time()))
+        return str(int(booted_at()))
 
 
 class SignalInterrupts:

@@ -1,7 +1,5 @@
 """What the commands of `%steps` work on: the session of one kernel."""
 
-import click
-
 from nbresume.compose.graph import Session
 from nbresume.run.ports import hurried
 from nbresume.run.resume import Resumed, resume
@@ -46,6 +44,3 @@ class Face:
     def say(self, line: str) -> None:
         """Tell the person one line."""
         self.session.parts.world.screen.say(line)
-
-
-pass_face = click.make_pass_decorator(Face)

@@ -10,7 +10,7 @@ from nbresume.run.comparing import compare_commits, find_commits
 from nbresume.run.forks import Wanted
 from nbresume.run.past import parse_label, parse_pair
 from nbresume.ui import text, told
-from nbresume.ui.ipython.face import Face, pass_face
+from nbresume.ui.ipython.face import Face
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _YES = click.option("--yes", is_flag=True, help="Agree to what would be lost.")
@@ -19,7 +19,7 @@ _YES = click.option("--yes", is_flag=True, help="Agree to what would be lost.")
 @click.command("undo", add_help_option=False)
 @_YES
 @_JSON
-@pass_face
+@click.pass_obj
 def undo(face: Face, *, yes: bool, as_json: bool) -> None:
     """Take the last step back: its names are as they were before it."""
     _tell(face, traveling.undo(face.session, yes=yes), as_json=as_json)
@@ -34,7 +34,7 @@ def _tell(face: Face, done: traveling.Traveled, *, as_json: bool) -> None:
 @click.argument("name")
 @_YES
 @_JSON
-@pass_face
+@click.pass_obj
 def checkout(face: Face, name: str, *, yes: bool, as_json: bool) -> None:
     """Bring every name to the end of a commit of a step: NAME or NAME@COMMIT."""
     step, number = parse_label(name)
@@ -47,7 +47,7 @@ def checkout(face: Face, name: str, *, yes: bool, as_json: bool) -> None:
 @click.option("--at", required=True, help="The last step that is shared.")
 @_YES
 @_JSON
-@pass_face
+@click.pass_obj
 def fork(face: Face, run: str, at: str, *, yes: bool, as_json: bool) -> None:
     """Go on with a new run that shares the commits of RUN up to a step."""
     step, number = parse_label(at)
@@ -73,7 +73,7 @@ def fork(face: Face, run: str, at: str, *, yes: bool, as_json: bool) -> None:
 @click.argument("old")
 @click.argument("new", default="")
 @_JSON
-@pass_face
+@click.pass_obj
 def diff(face: Face, old: str, new: str, *, as_json: bool) -> None:
     """Say in what two commits differ: NAME@COMMIT NAME@COMMIT."""
     step, number, other, other_number = parse_pair(old, new)

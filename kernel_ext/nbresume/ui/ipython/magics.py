@@ -30,8 +30,6 @@ from nbresume.ui.ipython.hooks import Hooks, strip_header
 from nbresume.ui.ipython.pages import Pages
 from nbresume.ui.ipython.refusals import rejected
 from nbresume.ui.ipython.screen import ShellScreen
-from nbresume.ui.ipython.steps import panel_of, run_line
-from nbresume.ui.widget import show_static
 
 _ATTRIBUTE = "_nbresume"
 _PORTS = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
@@ -159,6 +157,9 @@ def _install(shell: Any, extension: Extension) -> None:
 
     def steps(line: str) -> None:
         """Show and steer the steps of this run."""
+        # the commands are loaded when somebody types one, with all that they do
+        from nbresume.ui.ipython.steps import run_line  # noqa: PLC0415
+
         try:
             run_line(line, Face(extension.session, extension.pages))
         except NbresumeError as error:
@@ -196,6 +197,10 @@ def greet(shell: Any) -> None:
     view = face.glance()
     if view.claim is None and not view.damaged:
         return
+    # only here, for the same reason
+    from nbresume.ui.ipython.steps import panel_of  # noqa: PLC0415
+    from nbresume.ui.widget import show_static  # noqa: PLC0415
+
     if hasattr(shell, "kernel") and face.session.settings.attended:
         panel_of(face).show()
     else:

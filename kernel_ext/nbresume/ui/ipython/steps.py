@@ -23,7 +23,7 @@ from nbresume.run.verify import prove, verify
 from nbresume.run.ways import WHOLE, Way
 from nbresume.ui import text
 from nbresume.ui.answers import UNSAID, answer_of
-from nbresume.ui.ipython.face import Face, pass_face
+from nbresume.ui.ipython.face import Face
 from nbresume.ui.ipython.going_back import checkout, diff, fork, undo
 from nbresume.ui.ipython.pages import Phase
 from nbresume.ui.widget import OnMain, Panel
@@ -44,7 +44,7 @@ def steps(context: click.Context, *, as_json: bool) -> None:
 
 @steps.command("plan", add_help_option=False)
 @click.option("--from-scratch", is_flag=True, help="As the first run of a new run.")
-@pass_face
+@click.pass_obj
 def _plan(face: Face, *, from_scratch: bool) -> None:
     """Say what Run All would do, and why."""
     view = face.view()
@@ -53,7 +53,7 @@ def _plan(face: Face, *, from_scratch: bool) -> None:
 
 @steps.command("resume", add_help_option=False)
 @click.option("--take-over", is_flag=True, help="Claim the run from another kernel.")
-@pass_face
+@click.pass_obj
 def _resume(face: Face, *, take_over: bool) -> None:
     """Bind the state after the last committed step; say which cell is next."""
     session = face.session
@@ -79,7 +79,7 @@ def _told(resumed: Resumed) -> str:
 @click.option("--because", default="", help="Why it may run again.")
 @click.option("--live", is_flag=True, help="From the values as they are now.")
 @click.option("--again", multiple=True, help="Make this effect anew; all for each.")
-@pass_face
+@click.pass_obj
 def _rerun(
     face: Face, name: str, because: str, *, live: bool, again: tuple[str, ...]
 ) -> None:
@@ -120,7 +120,7 @@ def _unlock(
 @click.option("--effect", default="", help="Key of the effect that it proves.")
 @click.option("--result", help="What that effect gave back, as a Python literal.")
 @click.option("--value", multiple=True, help="NAME=VALUE that the step would set.")
-@pass_face
+@click.pass_obj
 def _resolve(face: Face, /, name: str, how: str, **given: Any) -> None:
     """Settle a step that is ambiguous (in doubt), or one of its effects."""
     click.echo(_settle(face.session, name, how, given))
@@ -134,7 +134,7 @@ def _settle(session: Session, name: str, how: str, given: dict[str, Any]) -> str
 
 @steps.command("commit", add_help_option=False)
 @click.argument("name")
-@pass_face
+@click.pass_obj
 def _commit(face: Face, name: str) -> None:
     """Commit the finished body of a step that RAN."""
     record = face.session.stepper.commit_again(name)
@@ -145,7 +145,7 @@ def _commit(face: Face, name: str) -> None:
 @steps.command("rename", add_help_option=False)
 @click.argument("old")
 @click.argument("new")
-@pass_face
+@click.pass_obj
 def _rename(face: Face, old: str, new: str) -> None:
     """Carry a step's commits over to a new name."""
     session = face.session
@@ -157,7 +157,7 @@ def _rename(face: Face, old: str, new: str) -> None:
 @steps.command("history", add_help_option=False)
 @click.argument("name", default="")
 @click.option("--json", "as_json", is_flag=True, help="Print the events as JSON.")
-@pass_face
+@click.pass_obj
 def _history(face: Face, name: str, *, as_json: bool) -> None:
     """Show what happened, when, by whom and why."""
     found = _events(face.session, step=name)
@@ -174,7 +174,7 @@ def _events(session: Session, *, step: str = "") -> list[Event]:
 
 @steps.command("explain", add_help_option=False)
 @click.argument("name")
-@pass_face
+@click.pass_obj
 def _explain(face: Face, name: str) -> None:
     """Say why a step would be replayed, run or refused."""
     view, session = face.view(), face.session
@@ -194,7 +194,7 @@ def _explain(face: Face, name: str) -> None:
 
 @steps.command("inspect", add_help_option=False)
 @click.argument("name")
-@pass_face
+@click.pass_obj
 def _inspect(face: Face, name: str) -> None:
     """Show what the commit of a step stored."""
     face.session.journal.refresh()
@@ -203,7 +203,7 @@ def _inspect(face: Face, name: str) -> None:
 
 @steps.command("verify", add_help_option=False)
 @click.argument("name", default="")
-@pass_face
+@click.pass_obj
 def _verify(face: Face, name: str) -> None:
     """Print the proof that a step is committed, or walk over the whole run."""
     face.session.journal.refresh()
@@ -214,7 +214,7 @@ def _verify(face: Face, name: str) -> None:
 
 
 @steps.command("new", add_help_option=False)
-@pass_face
+@click.pass_obj
 def _new(face: Face) -> None:
     """Start the next run of this notebook; the former one stays as it is."""
     world, store = face.session.parts.world, face.session.store
@@ -233,7 +233,7 @@ def _new(face: Face) -> None:
 
 
 @steps.command("panel", add_help_option=False)
-@pass_face
+@click.pass_obj
 def _panel(face: Face) -> None:
     """Show the run with buttons."""
     panel_of(face).show()
