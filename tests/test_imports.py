@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent / "kernel" / "durability"))
 from real_kernel import LOAD, Kernel, save
 
 ALLOWED = {"nbresume", "nbresume.settings"}
-MOST_OF_OURS = 190
+MOST_OF_OURS = 195
 """Modules of ours that `%load_ext` imports: each takes a third of a millisecond."""
 STEP = "%%step a\nx = [1, 2]\nprint('shown')"
 
@@ -98,3 +99,23 @@ def test_small_steps_load_no_heavy_package(tmp_path):
     assert "[restored]" in replayed.text
     assert value == "[1, 2]"
     assert (after_run, after_load, after_replay) == ("[]", "[]", "[]")
+
+
+@pytest.mark.kernel
+def test_buttons_are_made_when_no_cell_waits(tmp_path):
+    """Loading shows the run as text; ipywidgets is imported in a quiet moment."""
+    save(tmp_path / "main.ipynb", LOAD, STEP)
+    ask = "'ipywidgets' in __import__('sys').modules"
+    with Kernel(tmp_path) as kernel:
+        for number, code in enumerate((LOAD, STEP)):
+            kernel.ok(code, f"c{number}")
+    with Kernel(tmp_path) as kernel:
+        shown = kernel.ok(f"{LOAD}\nprint('loaded:', {ask})", "c0").text
+        until = time.monotonic() + 30
+        while kernel.evaluate(ask) == "False" and time.monotonic() < until:
+            time.sleep(0.5)
+        later = kernel.evaluate(ask)
+
+    assert "loaded: False" in shown
+    assert "✓  a     committed" in shown
+    assert later == "True"

@@ -4,6 +4,7 @@ The rule: it shows a RunView and nothing else, and it never chooses. The saved
 notebook, GitHub and a terminal show the fallback, which says the same.
 """
 
+import secrets
 import threading
 from collections.abc import Callable, Mapping
 from html import escape
@@ -31,9 +32,11 @@ def fallback(view: RunView) -> dict[str, str]:
     return {"text/html": text.html(view), "text/plain": text.table(view)}
 
 
-def show_static(view: RunView) -> None:
-    """Show a run without buttons."""
-    _publish(fallback(view))
+def show_static(view: RunView) -> str:
+    """Show a run without buttons; return what tells this output from others."""
+    display_id = secrets.token_hex(8)
+    _publish(fallback(view), transient={"display_id": display_id})
+    return display_id
 
 
 class Panel:
@@ -50,7 +53,7 @@ class Panel:
         decide: Decide,
         on_main: OnMain,
     ) -> None:
-        # 0.1 s: paid only when there is something to resume and somebody to see it
+        # 0.1 s, when somebody is there to see it and no cell waits for the kernel
         import ipywidgets as widgets  # noqa: PLC0415
 
         self._view = view
@@ -154,12 +157,15 @@ class Panel:
 
         return clicked
 
-    def show(self) -> None:
-        """Show the panel, with the fallback beside it."""
+    def show(self, *, instead_of: str = "") -> None:
+        """Show the panel, with the fallback beside it; or in the place of an output."""
         bundle: dict[str, Any] = dict(fallback(self._view()))
         bundle[WIDGET] = {
             "version_major": 2,
             "version_minor": 0,
             "model_id": self.widget.model_id,
         }
-        _publish(bundle)
+        if instead_of:
+            _publish(bundle, transient={"display_id": instead_of}, update=True)
+        else:
+            _publish(bundle)

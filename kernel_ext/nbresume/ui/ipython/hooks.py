@@ -10,6 +10,7 @@ statement, and gives the body back, an empty module, or raises ``InputRejected``
 import ast
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from IPython.core.error import InputRejected
@@ -275,6 +276,10 @@ class Hooks:
 
     def _file_slice(self, budget_s: float) -> bool:
         return self._session.file_slices.slice(budget_s)
+
+    def when_idle(self, act: Callable[[], None]) -> None:
+        """Do this once, as soon as no cell wants the kernel."""
+        self._idle.once(act)
 
     def _load_slice(self, _budget_s: float) -> bool:
         live = self._session.parts.live

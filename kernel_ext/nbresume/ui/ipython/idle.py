@@ -42,6 +42,16 @@ class IdleWork:
         """Do this work in each idle period, after the work registered before it."""
         self._works.append(work)
 
+    def once(self, act: Callable[[], None]) -> None:
+        """Do this in the next idle period, before all else."""
+
+        def work(_budget_s: float) -> bool:
+            self._works.remove(work)
+            act()
+            return True
+
+        self._works.insert(0, work)
+
     def start(self) -> None:
         """Begin an idle period: a cell, or a callback, has ended."""
         self.stop()

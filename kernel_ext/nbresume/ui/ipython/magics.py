@@ -30,6 +30,7 @@ from nbresume.ui.ipython.hooks import Hooks, strip_header
 from nbresume.ui.ipython.pages import Pages
 from nbresume.ui.ipython.refusals import rejected
 from nbresume.ui.ipython.screen import ShellScreen
+from nbresume.ui.widget import show_static
 
 _ATTRIBUTE = "_nbresume"
 _PORTS = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
@@ -191,17 +192,19 @@ def _step_elsewhere(line: str, _cell: str = "") -> None:
 
 
 def greet(shell: Any) -> None:
-    """Say what is there: with buttons where somebody can press them."""
+    """Say what is there; put buttons there in a quiet moment, if somebody sees them."""
     extension: Extension = getattr(shell, _ATTRIBUTE)
     face = Face(extension.session, extension.pages)
     view = face.glance()
     if view.claim is None and not view.damaged:
         return
-    # only here, for the same reason
-    from nbresume.ui.ipython.steps import panel_of  # noqa: PLC0415
-    from nbresume.ui.widget import show_static  # noqa: PLC0415
-
+    shown = show_static(view)
     if hasattr(shell, "kernel") and face.session.settings.attended:
-        panel_of(face).show()
-    else:
-        show_static(view)
+        extension.hooks.when_idle(lambda: _show_buttons(face, shown))
+
+
+def _show_buttons(face: Face, shown: str) -> None:
+    # loaded late, for the same reason as the commands
+    from nbresume.ui.ipython.steps import panel_of  # noqa: PLC0415
+
+    panel_of(face).show(instead_of=shown)
