@@ -14,10 +14,12 @@ from msgspec import Struct, field
 from nbresume.capture.atoms import importable
 from nbresume.capture.entries import Entry, is_ambient_data
 from nbresume.capture.live import Live
+from nbresume.capture.looks import Look
 from nbresume.capture.snapshot import Captured, Snapshot
 from nbresume.model.codec import canonical
 from nbresume.model.digests import cue_digest
 from nbresume.model.displays import Shown
+from nbresume.model.folded import StoredAmbient
 from nbresume.model.records import Intent
 from nbresume.model.values import Ambient, ManifestRef, Options, Sighting
 from nbresume.plan.header import Header
@@ -68,6 +70,14 @@ class _Stored(Struct):
     packed: Packed | None = None
 
 
+class _Settled(Struct, frozen=True):
+    """An ambient name as it was when an intent had recorded it."""
+
+    entry: Entry
+    seen: Look | None
+    stored: StoredAmbient | None
+
+
 class Intents:
     """Opens attempts of one run in one kernel."""
 
@@ -91,6 +101,8 @@ class Intents:
         self._ambient_limit_bytes = ambient_limit_bytes
         self._unkept: dict[str, int] = {}
         """Ambient name → id() of a value that could not be kept."""
+        self._settled: dict[str, _Settled] = {}
+        """Ambient names that intents have recorded, while they stay like this."""
 
     def open(self, brought: Brought, passage: Passage, *, reason: str) -> Running:
         """Make the intent durable; return the attempt that may now run.
@@ -106,6 +118,7 @@ class Intents:
         attempt = self._world.ids.attempt_id()
         ambient = self._live.ambient()
         touched = self._touched(brought)
+        ambient = self._unsettled(ambient)
         stored = self._store_ambient(brought, attempt, ambient)
         intent = Intent(
             step=standing.step,
@@ -189,6 +202,33 @@ class Intents:
         for name in sorted(read | (unread & captured.bindings.keys())):
             self._refer(name, brought, stored)
         return stored
+
+    def _unsettled(self, ambient: Mapping[str, Entry]) -> dict[str, Entry]:
+        """Return those that are not, or not known to be, as an intent recorded them.
+
+        A notebook has hundreds of such names, and each step asks; only identities are
+        compared here.
+        """
+        known, settled = self._journal.state.ambient, self._settled
+        found = {
+            name: entry
+            for name, entry in ambient.items()
+            if (was := settled.get(name)) is None
+            or was.entry is not entry
+            or was.seen is not entry.seen
+            or was.stored is not known.get(name)
+        }
+        for name, entry in found.items():
+            if self._is_settled(name, entry):
+                settled[name] = _Settled(entry, entry.seen, known.get(name))
+        return found
+
+    def _is_settled(self, name: str, entry: Entry) -> bool:
+        if isinstance(entry.value, types.ModuleType):
+            return self._journal.state.modules.get(name) == entry.value.__name__
+        if not is_ambient_data(entry) or not self._is_stored(name):
+            return False
+        return entry.seen is not None and entry.seen.digest is not None
 
     def _unread(self, ambient: Mapping[str, Entry]) -> set[str]:
         return {

@@ -8,6 +8,8 @@ from statistics import median
 import pytest
 
 CELLS = [f"%%step s{i}\nv{i} = {i} + k" for i in range(220)]
+MOST_CALLS = 2100
+"""Python calls of one tiny step, IPython's own among them."""
 EARLY, LATE = range(10, 20), range(210, 220)
 
 
@@ -37,6 +39,24 @@ def counted(monkeypatch):
         return found
 
     return count
+
+
+def test_what_plain_cells_left_costs_a_step_nothing(shell, counted):
+    """Once an intent has stored them, three hundred names more make no call more."""
+    shell.save(*CELLS)
+    assert shell.run("k = 1", "k").ok
+    names = "\n".join(f"p{n} = [{n}]" for n in range(300))
+
+    def calls(number):
+        run = counted(lambda: shell.run(CELLS[number], f"c{number}"))
+        return run["call"]
+
+    few = median([calls(number) for number in range(5)][1:])
+    assert shell.run(f"import json\n{names}", "names").ok
+    many = median([calls(number) for number in range(5, 11)][2:])
+
+    assert many == pytest.approx(few, rel=0.1)
+    assert few < MOST_CALLS
 
 
 def test_a_late_step_costs_what_an_early_one_does(shell, counted):
