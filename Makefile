@@ -149,8 +149,9 @@ chromium:
 test-browser: chromium .make/browser
 	$(BROWSE) -m "not long" --durations=5
 
-screenshots: chromium .make/browser
+screenshots: chromium .make/browser .make/venv
 	$(BROWSER)/bin/python -m pytest tests/browser/screenshots.py
+	$(BIN)/python tools/moving_picture.py
 
 clean:
 	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) .work dist build
