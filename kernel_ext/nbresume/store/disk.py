@@ -36,11 +36,11 @@ _REASONS = {
     ),
     errno.EROFS: (
         "the file system is read-only",
-        "Mount it for writing, or choose another folder",
+        "Mount it for writing, or choose another folder (NBRESUME_STORE=FOLDER)",
     ),
     errno.EACCES: (
         "this user may not do that there",
-        "Change the rights of the folder, or choose another one",
+        "Change the rights of the folder, or choose another (NBRESUME_STORE=FOLDER)",
     ),
     errno.EMFILE: (
         "this process has too many files open",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nbresume.ui.ipython.hooks import strip_header
+from nbresume.ui.ipython.marker import strip_header
 
 
 @pytest.fixture

@@ -381,3 +381,21 @@ def test_an_interrupt_during_the_commit_leaves_it_whole(two, monkeypatch, when):
     assert states(two)["c"] == "committed"
     assert "[restored]" in two.run("%%step c\nz = y * 2", "c3").text
     assert two.run("%%step d\nw = z + 1", "c4").ok
+
+
+def test_a_name_that_is_missed_after_a_restart_is_found(two):
+    """A NameError says which step has committed it, and what to type."""
+    assert two.run("%unload_ext nbresume", "u").ok
+    del two.ip.user_ns["y"]
+    two.load()
+    missed = two.run("print(y)", "c3")
+
+    assert isinstance(missed.error, NameError)
+    assert (
+        "step b has committed y, and this kernel does not have it: %steps resume"
+        in missed.text
+    )
+    assert two.run("%steps resume", "c4").ok
+    assert two.run("print(y)", "c3").text == "3\n"
+    unknown = two.run("print(nowhere)", "c5")
+    assert "has committed" not in unknown.text

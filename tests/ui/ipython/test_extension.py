@@ -6,7 +6,7 @@ import pytest
 
 from nbresume.errors import DuplicateName, NbresumeError, RefusedError
 from nbresume.run.view import RunView
-from nbresume.ui.ipython import hooks
+from nbresume.ui.ipython import marker
 
 A = "%%step a\nx = 1"
 B = "%%step b\ny = x + 1"
@@ -32,7 +32,7 @@ def test_loading_twice_is_loading_once(shell):
 
     assert shell.run(A, "c1").ok
 
-    assert transforms.count(hooks.strip_header) == 1
+    assert transforms.count(marker.strip_header) == 1
     assert shell.kinds() == ["claim", "intent", "committed"]
 
 

@@ -6,7 +6,7 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 
 from nbresume.errors import RefusedError
-from nbresume.ui.ipython import hooks
+from nbresume.ui.ipython import hooks, marker
 
 STEP = "%%step a\nx = 1"
 
@@ -104,7 +104,7 @@ def test_the_transformer_is_pure(lines):
     """The same lines give the same lines, and the given ones stay as they are."""
     given = list(lines)
 
-    first, second = hooks.strip_header(lines), hooks.strip_header(lines)
+    first, second = marker.strip_header(lines), marker.strip_header(lines)
 
     assert first == second
     assert lines == given

@@ -21,13 +21,7 @@ from nbresume.capture.entries import CellText
 from nbresume.compose.graph import Session
 from nbresume.errors import FencedError, NbresumeError, RefusedError
 from nbresume.plan.code_version import code_version
-from nbresume.plan.header import (
-    MAGIC,
-    Header,
-    find_header,
-    parse_header,
-    step_name_of,
-)
+from nbresume.plan.header import Header, find_header, parse_header, step_name_of
 from nbresume.plan.loops import loops_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import BY_TEXT, NAMED, text_digest
@@ -36,6 +30,7 @@ from nbresume.run.order import Order
 from nbresume.run.stepper import Began, StepCell
 from nbresume.ui.ipython.auto import header_of
 from nbresume.ui.ipython.idle import IdleWork
+from nbresume.ui.ipython.marker import options_of
 from nbresume.ui.ipython.namespace import LazyNamespace
 from nbresume.ui.ipython.pages import Pages, Phase
 from nbresume.ui.ipython.refusals import (
@@ -44,31 +39,8 @@ from nbresume.ui.ipython.refusals import (
     misplaced,
     refuse_results,
     rejected,
+    unbound,
 )
-
-
-def strip_header(lines: list[str]) -> list[str]:
-    """Turn a ``%%step`` line into a marker statement on the same line. Pure."""
-    text = "".join(lines)
-    index = find_header(text)
-    if index is None:
-        return lines
-    _, _, options = lines[index].strip().partition("%%step")
-    # a text, so that a traceback shows the line as its author typed it; with the
-    # prefix u, which nobody writes any more and the AST remembers
-    marked = f"u{f'{MAGIC} {options.strip()}'!r}\n"
-    return [*lines[:index], marked, *_inner_magic(lines[index + 1 :])]
-
-
-def _inner_magic(body: list[str]) -> list[str]:
-    """Keep a cell magic below ``%%step`` a cell magic (``%%time``, ``%%bash``)."""
-    first = next((i for i, line in enumerate(body) if line.strip()), None)
-    if first is None or not body[first].startswith("%%"):
-        return body
-    name, _, line = body[first][2:].strip().partition(" ")
-    text = "".join(body[first + 1 :])
-    call = f"get_ipython().run_cell_magic({name!r}, {line.strip()!r}, {text!r})\n"
-    return [*body[:first], call]
 
 
 class _Cell(Struct, frozen=True):
@@ -159,7 +131,7 @@ class Hooks:
 
     def visit(self, tree: ast.Module) -> ast.Module:
         """Decide over a parsed cell: its body, an empty module, or a refusal."""
-        options = _marker(tree)
+        options = options_of(tree)
         broken, self._broken = self._broken, None
         if broken is not None:
             raise rejected(internal(broken)) from broken
@@ -327,6 +299,7 @@ class Hooks:
         except Exception as error:  # noqa: BLE001 - IPython would swallow it and reply ok
             self._fail(result, internal(error))
         self._tell_ended(running, cell, result)
+        self._tell_unbound(result)
         if cell is not None:
             self._begin_idle(cell, step=step)
         sys.audit("nbresume.reply", step)
@@ -366,6 +339,13 @@ class Hooks:
             phase = Phase.FAILED
         self._pages.tell(intent.step, cell.told if cell else "", phase)
 
+    def _tell_unbound(self, result: ExecutionResult | None) -> None:
+        """Say where a name is that a cell missed: most often before the resume."""
+        state, told = self._session.journal.state, _raised(result)
+        line = unbound(told, state) if isinstance(told, NameError) else ""
+        if line:
+            self._session.parts.world.screen.say(line)
+
     def _fail(self, result: ExecutionResult | None, error: BaseException) -> None:
         if result is not None:
             result.error_in_exec = error
@@ -388,11 +368,3 @@ def _saved_as(order: Order, step: str | None, digest: str) -> str:
         return next((c.cell_id for c in (*equal, *named)), "")
     same = [c.cell_id for c in order.cells if c.text_digest == digest]
     return same[0] if len(same) == 1 else ""
-
-
-def _marker(tree: ast.Module) -> str | None:
-    """Return the options behind ``%%step`` if the cell is a step."""
-    match tree.body[:1]:
-        case [ast.Expr(value=ast.Constant(value=str(text), kind="u"))]:
-            return text.removeprefix(MAGIC) if text.startswith(MAGIC) else None
-    return None

@@ -26,7 +26,8 @@ from nbresume.run.ports import OwnCalls, World
 from nbresume.settings import Settings
 from nbresume.ui.ipython.auto import switch
 from nbresume.ui.ipython.face import Face
-from nbresume.ui.ipython.hooks import Hooks, strip_header
+from nbresume.ui.ipython.hooks import Hooks
+from nbresume.ui.ipython.marker import strip_header
 from nbresume.ui.ipython.pages import Pages
 from nbresume.ui.ipython.refusals import rejected
 from nbresume.ui.ipython.screen import ShellScreen
