@@ -38,7 +38,7 @@ def main() -> None:
             return
         for python in candidates(version[1]):
             if works(python, version[1]):
-                print(python)  # noqa: T201 - the answer
+                print(python)
                 return
 
 

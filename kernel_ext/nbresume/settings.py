@@ -17,11 +17,11 @@ class Undeclared(StrEnum):
     """Policy for steps that were cut off and declared nothing about the outside."""
 
     EVIDENCE = "evidence"
-    """In doubt if they were seen reaching out."""
+    """In doubt if they were seen reaching out (the default)."""
     REFUSE = "refuse"
-    """Always in doubt."""
+    """Always in doubt; a failure is not, since how it ended is known."""
     RERUN = "rerun"
-    """Never in doubt: what was seen is shown, not held against them."""
+    """Never in doubt: what was seen is shown, and locks no commit."""
 
 
 READ_ONLY_PROGRAMS: Final[Mapping[str, frozenset[str]]] = {
@@ -52,15 +52,20 @@ class Settings:
     store: str = ".nbresume"
     """Folder of the store, relative to the notebook's folder or absolute."""
     run: str = ""
-    """Id of the run to use, whatever the notebook's path says (``NBRESUME_RUN``)."""
+    """The run to use, whatever the notebook's path says: a run id (16 hexadecimal
+    digits) or any name. Needed where the front end tells no notebook path."""
     attended: bool = True
-    """False for headless runs: nobody is there who has seen a traceback."""
+    """Somebody is there who has seen a traceback. Any text in the variable says no, as
+    `nbresume run` does: a failed step with effects is ambiguous then."""
     retry: bool = False
-    """Policy: ambiguous steps are run again (``nbresume run --retry``)."""
+    """Policy: ambiguous steps are run again, on record. Any text in the variable says
+    yes; `nbresume run --retry` sets it."""
     undeclared: Undeclared = Undeclared.EVIDENCE
-    """Policy for steps that were cut off and declared neither effects nor purity."""
+    """Policy for steps that were cut off and declared neither `--effects`, `--pure` nor
+    `--always`. Commands read it too: set it for both."""
     ambient_limit_bytes: int = 256 * MIB
-    """Values of plain cells that no step reads are kept up to this many bytes."""
+    """Values of plain cells that no step reads are kept up to so much; beyond, they are
+    named as not kept. What a step reads is always kept."""
     max_step_bytes: int = 64 * 1024 * MIB
     """A step whose payloads weigh more is not committed (state RAN)."""
     unattended_limit: int = 3

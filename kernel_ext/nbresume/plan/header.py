@@ -56,14 +56,48 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
+_FLAGS = {
+    "effects": "The step acts on the outside. Cut off, it is ambiguous (in doubt) and "
+    "refused until it is settled. Once committed, it never runs again unasked.",
+    "pure": "The author's word that the step does not act on the outside, or that its "
+    "outside calls only read: what it was seen doing is shown, never held against it. "
+    "Excludes `--effects`.",
+    "always": "The step runs each time, also when nothing changed. For connections, "
+    "imports, and values that cannot be kept. What it was seen doing is never held "
+    "against it. Excludes `--effects`.",
+    "retry": "When the step is ambiguous, this policy runs it again without asking, on "
+    "record.",
+}
+
+
 def _parser() -> _Parser:
     parser = _Parser(prog=MAGIC, add_help=False, allow_abbrev=False)
-    for flag in ("effects", "pure", "always", "retry", "help"):
-        parser.add_argument(f"--{flag}", action="store_true")
-    parser.add_argument("-h", dest="help", action="store_true")
-    parser.add_argument("--reads", action="append", default=[])
-    parser.add_argument("--after", action="append", default=[])
-    parser.add_argument("--when", default=None)
+    for flag, told in _FLAGS.items():
+        parser.add_argument(f"--{flag}", action="store_true", help=told)
+    parser.add_argument("-h", "--help", dest="help", action="store_true")
+    parser.add_argument(
+        "--reads",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="A file, folder or glob that the step reads, for what is not seen being "
+        "opened: all its files count with their contents. May be repeated.",
+    )
+    parser.add_argument(
+        "--after",
+        action="append",
+        default=[],
+        metavar="A,B",
+        help="The commits of these steps count as inputs: when one of them is made "
+        "anew, this step is stale. May be repeated.",
+    )
+    parser.add_argument(
+        "--when",
+        default=None,
+        metavar="EXPR",
+        help="The step is taken where this Python expression is true. The decision is "
+        "on record, and holds while the names and files that it reads are the same.",
+    )
     return parser
 
 

@@ -53,10 +53,26 @@ def cli() -> None:
 
 @cli.command()
 @_NOTEBOOK
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write here.")
-@click.option("-p", "parameters", nargs=2, multiple=True, help="Set NAME to VALUE.")
-@click.option("--retry", is_flag=True, help="Policy: run ambiguous steps again.")
-@click.option("--kernel", default="", help="Kernel to use, else the notebook's.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Write the executed notebook here; else over NOTEBOOK.",
+)
+@click.option(
+    "-p",
+    "parameters",
+    nargs=2,
+    multiple=True,
+    metavar="NAME VALUE",
+    help="Set NAME to VALUE, a Python literal or else text. May be repeated.",
+)
+@click.option(
+    "--retry", is_flag=True, help="Policy: run ambiguous steps again, on record."
+)
+@click.option(
+    "--kernel", default="", metavar="NAME", help="Kernel to use; else the notebook's."
+)
 def run(
     notebook: Path,
     output: Path | None,
@@ -167,12 +183,29 @@ def history(notebook: Path, step: str, *, as_json: bool) -> None:
 @_NOTEBOOK
 @click.argument("step")
 @click.argument("how", type=_WHOLE)
-@click.option("--because", default="", help="The reason, kept on record.")
-@click.option("--kind", default="statement", type=_KINDS, help="Of evidence.")
-@click.option("--reference", default="", help="What proves it (an id, a link).")
-@click.option("--effect", default="", help="Key of the effect that it proves.")
-@click.option("--result", help="What that effect gave back, as a Python literal.")
-@click.option("--value", multiple=True, help="NAME=VALUE that the step would set.")
+@click.option("--because", default="", help="The reason, kept on record; required.")
+@click.option(
+    "--kind", default="statement", type=_KINDS, help="Of evidence; else statement."
+)
+@click.option("--reference", default="", help="What proves it: an id, a link.")
+@click.option(
+    "--effect",
+    default="",
+    metavar="KEY",
+    help="With evidence: only this effect did happen.",
+)
+@click.option(
+    "--result",
+    metavar="VALUE",
+    help="What that effect returned, as a Python literal.",
+)
+@click.option(
+    "--value",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With evidence: a value that the step would have set, as a Python literal. "
+    "May be repeated.",
+)
 def resolve(notebook: Path, step: str, how: str, **given: Any) -> None:
     """Settle STEP of NOTEBOOK, which is ambiguous (in doubt), or one of its effects."""
     click.echo(deciding.resolve(_decide(notebook), step, how, given))
@@ -181,8 +214,13 @@ def resolve(notebook: Path, step: str, how: str, **given: Any) -> None:
 @cli.command()
 @_NOTEBOOK
 @click.argument("step")
-@click.option("--because", required=True, help="Why it may run again.")
-@click.option("--again", multiple=True, help="Make this effect anew; all for each.")
+@click.option("--because", required=True, help="Why it may run again; required.")
+@click.option(
+    "--again",
+    multiple=True,
+    metavar="KEY",
+    help="Make this recorded effect anew; all for each. May be repeated.",
+)
 def rerun(notebook: Path, step: str, because: str, again: tuple[str, ...]) -> None:
     """Let the committed STEP of NOTEBOOK run again when its cell is run."""
     click.echo(deciding.rerun(_decide(notebook), step, because, list(again)))

@@ -66,7 +66,12 @@ def runs(folder: Path, *, as_json: bool) -> None:
 @click.command()
 @_NOTEBOOK
 @click.argument("run", default="")
-@click.option("--at", required=True, help="The last step that is shared.")
+@click.option(
+    "--at",
+    required=True,
+    metavar="STEP[@COMMIT]",
+    help="The last step that is shared, or one of its commits.",
+)
 @_JSON
 def fork(notebook: Path, run: str, at: str, *, as_json: bool) -> None:
     """Begin a new run of NOTEBOOK that shares the commits of RUN up to a step.

@@ -44,7 +44,12 @@ def checkout(face: Face, name: str, *, yes: bool, as_json: bool) -> None:
 
 @click.command("fork", add_help_option=False)
 @click.argument("run", default="")
-@click.option("--at", required=True, help="The last step that is shared.")
+@click.option(
+    "--at",
+    required=True,
+    metavar="STEP[@COMMIT]",
+    help="The last step that is shared, or one of its commits.",
+)
 @_YES
 @_JSON
 @click.pass_obj

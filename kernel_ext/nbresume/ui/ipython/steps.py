@@ -76,9 +76,20 @@ def _told(resumed: Resumed) -> str:
 
 @steps.command("rerun", add_help_option=False)
 @click.argument("name")
-@click.option("--because", default="", help="Why it may run again.")
-@click.option("--live", is_flag=True, help="From the values as they are now.")
-@click.option("--again", multiple=True, help="Make this effect anew; all for each.")
+@click.option(
+    "--because", default="", help="Why it may run again; required with effects."
+)
+@click.option(
+    "--live",
+    is_flag=True,
+    help="From the values as they are now; else from those at the step's position.",
+)
+@click.option(
+    "--again",
+    multiple=True,
+    metavar="KEY",
+    help="Make this recorded effect anew; all for each. May be repeated.",
+)
 @click.pass_obj
 def _rerun(
     face: Face, name: str, because: str, *, live: bool, again: tuple[str, ...]
@@ -114,12 +125,29 @@ def _unlock(
 @steps.command("resolve", add_help_option=False)
 @click.argument("name")
 @click.argument("how", type=SETTLE)
-@click.option("--because", default="", help="The reason, kept on record.")
-@click.option("--kind", default="statement", type=KINDS, help="Of evidence.")
-@click.option("--reference", default="", help="What proves it (an id, a link).")
-@click.option("--effect", default="", help="Key of the effect that it proves.")
-@click.option("--result", help="What that effect gave back, as a Python literal.")
-@click.option("--value", multiple=True, help="NAME=VALUE that the step would set.")
+@click.option("--because", default="", help="The reason, kept on record; required.")
+@click.option(
+    "--kind", default="statement", type=KINDS, help="Of evidence; else statement."
+)
+@click.option("--reference", default="", help="What proves it: an id, a link.")
+@click.option(
+    "--effect",
+    default="",
+    metavar="KEY",
+    help="With evidence: only this effect did happen.",
+)
+@click.option(
+    "--result",
+    metavar="VALUE",
+    help="What that effect returned, as a Python literal.",
+)
+@click.option(
+    "--value",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With evidence: a value that the step would have set, as a Python literal. "
+    "May be repeated.",
+)
 @click.pass_obj
 def _resolve(face: Face, /, name: str, how: str, **given: Any) -> None:
     """Settle a step that is ambiguous (in doubt), or one of its effects."""
