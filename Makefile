@@ -21,6 +21,7 @@ PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
 .PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
 .PHONY: chromium test-browser screenshots bench-curves bench-sidebar clean
+.PHONY: docs reference
 
 help:
 	@echo "make demo   run the flights pipeline, kill its kernel, resume, compare"
@@ -36,11 +37,12 @@ help:
 	@echo "make wheel           the wheel, with the extension in it"
 	@echo "make test-browser    the sidebar in a real JupyterLab and Chromium"
 	@echo "make screenshots     the pictures of docs/images, taken anew"
+	@echo "make docs      the manual, in .work/manual; make reference writes its tables"
 
 .make/venv: pyproject.toml
 	@mkdir -p .make .work
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[test,data,dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,data,dev,docs]'
 	@touch $@
 
 # the newest supported Python on this machine, if it is not the one above
@@ -76,7 +78,7 @@ check: .make/venv
 long: chromium setup .make/browser
 	$(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
-	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" --ignore tests/unit --ignore tests/crash --ignore tests/corpus
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" --ignore tests/unit --ignore tests/crash --ignore tests/corpus --ignore tests/test_docs_build.py
 	$(BIN)/python notebooks/demo/soak.py 6 --seed 20261129 --sample 0.05
 	$(BIN)/python tests/crash/long_soak.py --minutes 3 --seed 20261129
 
@@ -152,6 +154,14 @@ test-browser: chromium .make/browser
 screenshots: chromium .make/browser .make/venv
 	$(BROWSER)/bin/python -m pytest tests/browser/screenshots.py
 	$(BIN)/python tools/moving_picture.py
+
+# also a part of the suite (tests/test_docs_build.py)
+docs: .make/venv
+	$(BIN)/python tools/manual.py .work/manual
+
+# what the code says of commands, settings, numbers and records, into docs/
+reference: .make/venv
+	$(BIN)/python tools/reference.py
 
 clean:
 	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) .work dist build

@@ -1,5 +1,6 @@
 """The documents name what exists, and what they show works."""
 
+import ast
 import re
 import tomllib
 from dataclasses import fields
@@ -7,10 +8,14 @@ from pathlib import Path
 
 import click
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
+import nbresume
 from nbresume.errors import ErrorKind
 from nbresume.model.codec import SCHEMAS
-from nbresume.plan.header import USAGE
+from nbresume.model.states import State
+from nbresume.plan.header import USAGE, body_of, header_of
+from nbresume.run.metrics import Metrics
 from nbresume.settings import READ_ONLY_PROGRAMS, Settings
 from nbresume.store.layout import FORMAT
 from nbresume.ui.cli import cli
@@ -22,6 +27,11 @@ TOP = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
 PAGES = [*(ROOT / name for name in TOP), *sorted((ROOT / "docs").rglob("*.md"))]
 REFERENCE = ROOT / "docs" / "reference"
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CELL = re.compile(
+    r"^```(?:ipython|text)\n((?:%%step|%load_ext).*?)^```$", re.MULTILINE | re.DOTALL
+)
+COMMAND = re.compile(r"^ *\$ (?:[A-Z_]+=\S+ )*nbresume ([a-z-]+)(.*)$", re.MULTILINE)
+TYPED = re.compile(r"(?<![\w%])%steps ([a-z]+)")
 
 
 def read(name):
@@ -152,9 +162,58 @@ def test_every_audit_event_is_documented():
 
 def test_every_setting_is_documented():
     """The table of settings has one row for each field, and no other."""
-    rows = re.findall(r"^\| `(\w+)` \|", reference("settings.md"), re.MULTILINE)
+    made = reference("settings.md").split("generated: settings")[1].split("end -->")[0]
+    rows = re.findall(r"^\| `(\w+)` \|", made, re.MULTILINE)
 
     assert sorted(rows) == sorted(field.name for field in fields(Settings))
+
+
+def test_every_metric_is_documented():
+    """Each number of the RunView, and each one that is exposed, has a row."""
+    page = reference("metrics.md")
+    code = (PACKAGE / "ui" / "prometheus.py").read_text(encoding="utf-8")
+    named = re.findall(r'^    "(\w+)":', code, re.MULTILINE)
+    exposed = {f"nbresume_{name}" for name in named}
+    exposed |= set(re.findall(r'"(nbresume_\w+)"', code))
+
+    rows = re.findall(r"^\| `(nbresume_\w+?)(?:_total)?` \|", page, re.MULTILINE)
+
+    assert undocumented(Metrics.__struct_fields__, page) == []
+    assert sorted(rows) == sorted(exposed)
+
+
+def test_every_kind_of_record_is_documented():
+    """The explanation of the store names each kind and its schema versions."""
+    page = read("docs/explanation/store-format.md")
+    rows = re.findall(r"^\| `(nbresume\.\w+)` \| (\d+) \|", page, re.MULTILINE)
+
+    kinds = [(kind, str(v)) for kind, versions in SCHEMAS.items() for v in versions]
+    assert sorted(rows) == sorted(kinds)
+
+
+def test_every_state_is_explained():
+    """The explanation of states has one row for each, in the words of the tables."""
+    page = read("docs/explanation/states.md")
+    rows = re.findall(r"^\| `([a-z ]+)` \|", page, re.MULTILINE)
+
+    # it has a name and is given to no step yet: a damaged one runs again
+    named = {
+        state.lower().replace("_", " ") for state in State if state != "QUARANTINED"
+    }
+    assert sorted(rows) == sorted(named)
+
+
+def test_every_public_name_has_its_signature():
+    """The page of signatures, and the page of examples, know each name."""
+    signatures, examples = reference("api.md"), reference("python.md")
+
+    assert (
+        undocumented([f"nbresume.{name}" for name in nbresume.__all__], signatures)
+        == []
+    )
+    assert (
+        undocumented([f"nbresume.{name}" for name in nbresume.__all__], examples) == []
+    )
 
 
 def test_every_read_only_program_is_documented():
@@ -231,6 +290,35 @@ def test_every_stored_format_is_in_the_changelog():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_compile(page):
+    """Each block that is marked as Python is Python."""
+    for block in python_blocks(page):
+        compile(block, page.name, "exec")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_cells_are_cells(page):
+    """Each cell of a document has a header that is understood, and code below it."""
+    for cell in CELL.findall(page.read_text(encoding="utf-8")):
+        code = TransformerManager().transform_cell(body_of(cell))
+        compile(code, page.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        if cell.startswith("%%step"):
+            assert header_of(cell) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_are_shown_exist(page):
+    """A command in a document is one, and its options are its own."""
+    text = page.read_text(encoding="utf-8")
+    for name, rest in COMMAND.findall(text):
+        command = cli.commands[name]
+        known = {*options(command), "--help"}
+        given = re.findall(r"(?<![\w-])--?[a-z][a-z-]*", re.split(r"[|#>;]", rest)[0])
+        assert {word for word in given if word not in known} == set()
+    assert {name for name in TYPED.findall(text) if name not in steps.commands} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     """Each relative link of a document leads to a file of the project."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
@@ -267,7 +355,7 @@ def test_pages_of_the_docs_are_linked():
         for target in re.findall(r"\]\(([^)#:]+\.md)", page.read_text())
     }
 
-    assert set(PAGES) - linked <= {ROOT / "README.md"}
+    assert set(PAGES) - linked <= {ROOT / "README.md", ROOT / "docs" / "index.md"}
 
 
 def run_examples(blocks):
