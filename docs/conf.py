@@ -7,8 +7,12 @@ the top of the project become pages of the manual.
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from posixpath import relpath
+
+from ipython_pygments_lexers import IPython3Lexer
+from pygments.token import Keyword
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -34,7 +38,8 @@ root_doc = "index"
 
 # anchors as GitHub makes them, so that a link works in both places
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+# what marks one of two pictures as that of the dark theme
+myst_enable_extensions = ["attrs_inline"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
@@ -53,9 +58,7 @@ html_copy_source = False
 html_theme_options = {
     "logo": {"text": "nbresume"},
     "navigation_with_keys": False,
-    "show_toc_level": 2,
-    "show_nav_level": 1,
-    "show_prev_next": True,
+    "show_toc_level": 1,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -75,6 +78,7 @@ TOP = {
     "CHANGELOG.md": "project/changelog",
 }
 """Documents beside docs/ → the page that stands for each."""
+_PICTURE = re.compile(r"!\[[^\]]*\]\((?P<place>[^)]+)-light\.png\)")
 OTHERS = "<others>"
 """Stands in a list of pages for those that nobody has listed yet."""
 _LINK = re.compile(r"(?<=\]\()([^)#:\s]+)(?=[)#])")
@@ -88,7 +92,8 @@ def _page(docname: str, written: str) -> str:
         if docname == stands_for != "index":
             text, base = (ROOT / name).read_text(encoding="utf-8"), ROOT
     text = reference.fill(text).replace(OTHERS, "\n".join(_others()))
-    return _LINK.sub(lambda found: _link(found[0], base, home), text)
+    text = _LINK.sub(lambda found: _link(found[0], base, home), text)
+    return _PICTURE.sub(lambda found: _in_both_themes(found, home), text)
 
 
 def _link(target: str, base: Path, home: Path) -> str:
@@ -103,12 +108,37 @@ def _link(target: str, base: Path, home: Path) -> str:
     return f"path:{there}" if place.suffix == ".md" and not is_page else there
 
 
+def _in_both_themes(found: re.Match[str], home: Path) -> str:
+    """Return a picture for the light theme together with that for the dark one."""
+    light, dark = found[0], found[0].replace("-light.png", "-dark.png")
+    if not (home / f"{found['place']}-dark.png").exists():
+        return light
+    return f"{light}{{.only-light}}\n{dark}{{.only-dark}}"
+
+
 def _others() -> list[str]:
     """Return the pages at the top of docs/ that no list of pages names."""
     lists = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("index.md"))
-    named = set(re.findall(r"^(?:\.\./)?([\w-]+)$", lists, re.MULTILINE))
+    named = set(re.findall(r"^(?:\w+ <)?(?:\.\./)?([\w-]+)>?$", lists, re.MULTILINE))
     found = {page.stem for page in DOCS.glob("*.md")} - named - {"index"}
     return [f"../{stem}" for stem in sorted(found)]
+
+
+class CellLexer(IPython3Lexer):
+    """Colors of a cell: below ``%%step NAME`` stands Python, not another language."""
+
+    name = "Cell"
+    aliases = ("ipython",)
+
+    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, object, str]]:
+        """Yield the header as one word, and the rest as IPython has it."""
+        if not text.startswith("%%step"):
+            yield from super().get_tokens_unprocessed(text)
+            return
+        head, end, body = text.partition("\n")
+        yield 0, Keyword, head + end
+        for at, kind, part in super().get_tokens_unprocessed(body):
+            yield at + len(head + end), kind, part
 
 
 def _on_source_read(_app: object, docname: str, source: list[str]) -> None:
@@ -117,4 +147,5 @@ def _on_source_read(_app: object, docname: str, source: list[str]) -> None:
 
 def setup(app: object) -> None:
     """Have every page pass by here before it is parsed."""
+    app.add_lexer("ipython", CellLexer)  # type: ignore[attr-defined]
     app.connect("source-read", _on_source_read)  # type: ignore[attr-defined]

@@ -134,7 +134,7 @@ def _settings(_about: str, _page: str) -> str:
         )
         for field in fields(Settings)
     )
-    return _table(("field of `Settings`", "variable", "default", "meaning"), rows)
+    return _table(("field", "variable", "default", "meaning"), rows)
 
 
 def _default(value: object, variable: str) -> str:
