@@ -21,7 +21,7 @@ PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
 .PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
 .PHONY: chromium test-browser screenshots bench-curves bench-sidebar clean
-.PHONY: docs reference
+.PHONY: docs reference release-check
 
 help:
 	@echo "make demo   run the flights pipeline, kill its kernel, resume, compare"
@@ -38,6 +38,7 @@ help:
 	@echo "make test-browser    the sidebar in a real JupyterLab and Chromium"
 	@echo "make screenshots     the pictures of docs/images, taken anew"
 	@echo "make docs      the manual, in .work/manual; make reference writes its tables"
+	@echo "make release-check   wheel and sdist, tried on every supported Python here"
 
 .make/venv: pyproject.toml
 	@mkdir -p .make .work
@@ -158,6 +159,11 @@ screenshots: chromium .make/browser .make/venv
 # also a part of the suite (tests/test_docs_build.py)
 docs: .make/venv
 	$(BIN)/python tools/manual.py .work/manual
+
+# long: fresh environments of every supported Python; nothing is uploaded
+release-check: .make/extension
+	$(BUILD)/bin/python -m pip install --quiet twine
+	$(BUILD)/bin/python tools/release_check.py .work/release
 
 # what the code says of commands, settings, numbers and records, into docs/
 reference: .make/venv
