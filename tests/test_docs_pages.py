@@ -1,4 +1,4 @@
-"""What the how-to guides show is what happens, in real kernels."""
+"""What the tutorial and the how-to guides show is what happens, in real kernels."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ from written_page import Block, Page, blocks_of, shows
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 GUIDES = sorted(set((DOCS / "how-to").glob("*.md")) - {DOCS / "how-to" / "index.md"})
-PLAYED = [DOCS / "index.md", *GUIDES]
+PLAYED = [DOCS / "index.md", DOCS / "tutorial.md", *GUIDES]
 
 
 @pytest.mark.kernel

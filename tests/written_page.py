@@ -5,6 +5,7 @@ saved in the notebook, unless it only types ``%steps …``), ``console`` are com
 ``python`` a script, and ``text`` below one of them is what it shows. What a reader
 does beside that stands in comments, which no reader of the built page sees::
 
+    <!-- notebook: NAME -->        it is called so, and not main.ipynb
     <!-- file: NAME -->            the next fence is that file
     <!-- kernel: ended -->         it is shut down; the next cell begins a new one
     <!-- kernel: killed -->        kill -9
@@ -12,10 +13,12 @@ does beside that stands in comments, which no reader of the built page sees::
                                    once there is something in the file, or, with
                                    ``progress``, once a loop has saved some
     <!-- kernel: left in NAME -->  the same, and it stays alive and busy
-    <!-- run: NAME -->             run the cell of that step again; ``all`` for each
+    <!-- run: NAME -->             run the cell of that step again, or that which begins
+                                   so; ``all`` for each
     <!-- in place of: TEXT -->     the next cell is an edit of the one that begins so
     <!-- parameters -->            the next cell is tagged ``parameters``
-    <!-- saved only -->            from here on cells are saved and not run
+    <!-- saved only -->            from here on cells are saved and not run,
+    <!-- run from here -->         and from here on they are run again
     <!-- environment: A=B -->      of kernels and commands from here on
     <!-- not run: WHY -->          the next fence is shown and not run
 """
@@ -33,7 +36,6 @@ from pathlib import Path
 
 from real_kernel import Kernel, Said, kinds
 
-NOTEBOOK = "main.ipynb"
 LOAD = "%load_ext nbresume"
 _BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^ *```$"
@@ -96,6 +98,7 @@ class Page:
     """A page that is being played in a folder of its own."""
 
     folder: Path
+    notebook: str = "main.ipynb"
     env: dict[str, str] = field(default_factory=dict)
     cells: list[dict] = field(default_factory=list)
     shown: str = ""
@@ -142,11 +145,13 @@ class Page:
             self._end(rest)
         elif word == "run":
             self._again(rest, expected)
+        elif word == "notebook":
+            self.notebook = rest
         elif word == "environment":
             name, _, value = rest.partition("=")
             self.env[name] = value.replace("HERE", str(self.folder))
-        elif word == "saved only":
-            self._saved_only = True
+        elif word in ("saved only", "run from here"):
+            self._saved_only = word == "saved only"
         elif word in ("file", "in place of", "parameters", "not run"):
             self._next[word] = rest
         elif word not in ("generated", "end"):
@@ -163,12 +168,16 @@ class Page:
             self._kernel = None
 
     def _again(self, name: str, expected: str) -> None:
-        wanted = [cell for cell in self.cells if name == "all" or _name(cell) == name]
+        wanted = [
+            cell
+            for cell in self.cells
+            if name in ("all", _name(cell)) or cell["source"].startswith(name)
+        ]
+        assert wanted, f"no cell to run again: {name}"
         self.shown = ""
         for cell in wanted:
-            if cell["source"] != LOAD or self._kernel is None:
+            if name != "all" or cell["source"] != LOAD or self._kernel is None:
                 self.shown += self._run(cell["source"], cell["id"], expected).text
-        assert wanted, f"no cell to run again: {name}"
         self._compare(expected)
 
     # -- fences ----------------------------------------------------------------------
@@ -221,11 +230,11 @@ class Page:
             "metadata": {},
             "cells": self.cells,
         }
-        (self.folder / NOTEBOOK).write_text(json.dumps(whole))
+        (self.folder / self.notebook).write_text(json.dumps(whole))
 
     def _run(self, text: str, cell_id: str | None, expected: str) -> Said:
         if self._kernel is None:
-            self._kernel = Kernel(self.folder, NOTEBOOK, env=self.env)
+            self._kernel = Kernel(self.folder, self.notebook, env=self.env)
             if not text.startswith(LOAD) and "NameError" not in expected:
                 self._kernel.ok(LOAD, "load")
         said = self._kernel.run(text, cell_id)
@@ -236,7 +245,7 @@ class Page:
     def _run_and_end(self, text: str, cell_id: str | None, how: str) -> None:
         ends, _, sign = _KILL.fullmatch(how).groups()
         if self._kernel is None:
-            self._kernel = Kernel(self.folder, NOTEBOOK, env=self.env)
+            self._kernel = Kernel(self.folder, self.notebook, env=self.env)
             self._kernel.ok(LOAD, "load")
         begun = self._count("intent")
         self._kernel.send(text, cell_id)
