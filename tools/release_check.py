@@ -162,9 +162,8 @@ def tried(python: str, artifact: Path) -> None:
         ours = home / "bin" / "python"
         before = files(home)
         done = run(ours, "-m", "pip", "install", "--quiet", artifact, cwd=empty)
-        told(
-            f"{what}: installed", holds=not done.returncode, because=done.stderr[-300:]
-        )
+        seen = done.stderr[-300:] if done.returncode else ""
+        told(f"{what}: installed", holds=not done.returncode, because=seen)
         if done.returncode:
             return
         checked = run(ours, "-m", "pip", "check", cwd=empty)
