@@ -134,7 +134,8 @@ class _Dump:
         self._definitions = Definitions(units, own, namespace)
         self._arrays = Buffers(units)
         self._buffers: list[OutOfBand] = []
-        self._plain: dict[type, bool] = {}
+        self._plain: set[type] = set()
+        """Types whose values are left to Python's own way."""
         main = sys.modules.get("__main__")
         self._special = {id(namespace): NAMESPACE}
         if main is not None:
@@ -154,10 +155,16 @@ class _Dump:
         units, refer = self._units, self.refer
         named, rest = units.tables() if isinstance(units, Units) else (units, ())
         few = frozenset((*rest, *self._special))
+        found: dict[int, str | None] = {}
+        """What was answered: a hundred thousand instances have one class."""
 
         def find(value: Any) -> str | None:
             key = id(value)
-            return refer(value) if key in named or key in few else None
+            if key not in named and key not in few:
+                return None
+            if key not in found:
+                found[key] = refer(value)
+            return found[key]
 
         return find
 
@@ -181,7 +188,7 @@ class _Dump:
     def reduce(self, value: Any) -> Any:
         """Return how a value is pickled, or that Python's own way is right."""
         kind = type(value)
-        if self._plain.get(kind):
+        if kind in self._plain:
             return _plainly(value)
         rebuilder = DEFAULT.find(kind)
         if rebuilder is not None:
@@ -198,9 +205,9 @@ class _Dump:
             return _named(value)
         if is_own_dict(value):
             return reduce_own_dict(value)
-        self._plain[kind] = not issubclass(kind, dict) and (
-            kind.__module__.partition(".")[0] not in _SPECIAL_HOMES
-        )
+        home = kind.__module__.partition(".")[0]
+        if not issubclass(kind, dict) and home not in _SPECIAL_HOMES:
+            self._plain.add(kind)
         return _plainly(value)
 
 
