@@ -30,6 +30,7 @@ from nbresume.ui.other_runs import compare, diff, fork, runs, say, store_in
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
 _KINDS = click.Choice(EVIDENCE_KINDS)
 _WHOLE = click.Choice([how.value for how in WHOLE])
+_REPORT = click.Path(path_type=Path, allow_dash=True, dir_okay=False)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -73,11 +74,13 @@ def cli() -> None:
 @click.option(
     "--kernel", default="", metavar="NAME", help="Kernel to use; else the notebook's."
 )
+@click.option("--report", type=_REPORT, help="Report as JSON to a file; - prints it.")
 def run(
     notebook: Path,
     output: Path | None,
     parameters: tuple[tuple[str, str], ...],
     kernel: str,
+    report: Path | None,
     *,
     retry: bool,
 ) -> None:
@@ -87,18 +90,25 @@ def run(
     """
     # nbclient and the kernel's client cost half a second that `status` need not pay
     from nbresume.ui.headless import Order, run_notebook  # noqa: PLC0415
+    from nbresume.ui.run_report import Target, run_reported  # noqa: PLC0415
 
-    ended = run_notebook(
-        Order(
-            notebook=notebook.absolute(),
-            output=(output or notebook).absolute(),
-            parameters=dict(parameters),
-            retry=retry,
-            kernel=kernel,
-        )
+    order = Order(
+        notebook=notebook.absolute(),
+        output=(output or notebook).absolute(),
+        parameters=dict(parameters),
+        retry=retry,
+        kernel=kernel,
     )
+    printed = report is not None and str(report) == "-"
+    if report is None:
+        ended = run_notebook(order)
+    else:
+        path = None if printed else report.absolute()
+        ended = run_reported(
+            order, Target(path, lambda told: click.echo(told, nl=False))
+        )
     told = text.in_terminal(ended.message, str(notebook))
-    click.echo(told, err=ended.exit_code != 0)
+    click.echo(told, err=printed or ended.exit_code != 0)
     sys.exit(ended.exit_code)
 
 

@@ -9,8 +9,9 @@ import atexit
 import keyword
 import os
 import tempfile
+import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,6 +26,7 @@ from nbresume import errors
 from nbresume.errors import (
     EXIT_FAILED,
     EXIT_REFUSED,
+    ErrorKind,
     NbresumeError,
     RefusedError,
     UsageError,
@@ -40,7 +42,8 @@ _new_code_cell: Callable[..., Any] = nbformat.v4.new_code_cell
 
 _LAST_WORDS = 12
 """Lines that are shown of what a kernel wrote that did not start."""
-_PARAMETERS_ID = "nbresume-parameters"
+PARAMETERS_ID = "nbresume-parameters"
+"""Id of the cell in which given parameters are set: the same in each run."""
 PARAMETERS = "parameters"
 """Tag of the cell behind which given parameters are set."""
 
@@ -61,10 +64,46 @@ class Ended(Struct, frozen=True):
 
     exit_code: int
     message: str
+    error_type: str = ""
+    """Name of the exception's class; empty if all cells are done."""
+    error_kind: str = ""
+    """Code of a refusal of nbresume; empty for what is no refusal."""
 
 
-def run_notebook(order: Order) -> Ended:
+class CellRun(Struct):
+    """A code cell that was sent to the kernel."""
+
+    cell_id: str
+    step: str
+    """Its name, if it has a header."""
+    place: int
+    """Among all cells of the notebook."""
+    began_s: float
+    took_s: float | None = None
+    """None: it never ended, because its kernel did."""
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"step {self.step}" if self.step else f"cell {self.place + 1}"
+
+
+class Watched(Struct):
+    """What somebody learns of a run while it goes on."""
+
+    kernel_pid: int | None = None
+    """None if the kernel is no process of this machine."""
+    cells: list[CellRun] = field(default_factory=list)
+    """Those that were begun, in order."""
+
+
+def run_notebook(order: Order, watched: Watched | None = None) -> Ended:
     """Run a notebook; return how it ended.
+
+    Parameters
+    ----------
+    watched
+        Is filled as the run goes on, so that it is known whatever is raised.
 
     Raises
     ------
@@ -75,7 +114,8 @@ def run_notebook(order: Order) -> Ended:
     _check(order)
     # not the terminal's: a kernel that is told to end complains about its own sockets
     with tempfile.TemporaryFile("w+", errors="replace") as heard:
-        return _run(order, _Runner(order, notebook, heard))
+        runner = _Runner(order, notebook, heard, watched or Watched())
+        return _run(order, runner)
 
 
 def _run(order: Order, runner: "_Runner") -> Ended:
@@ -114,6 +154,7 @@ def _died(cell_name: str) -> Ended:
         EXIT_FAILED,
         f"the kernel died in {cell_name or 'no cell'}. Run the command again: it goes "
         "on from the last committed step.",
+        error_type=DeadKernelError.__name__,
     )
 
 
@@ -137,7 +178,7 @@ def _read(order: Order) -> Any:
             remedy="Save it in Jupyter as a notebook (.ipynb) and try again.",
         ) from error
     if order.parameters:
-        kept = [cell for cell in notebook.cells if cell.get("id") != _PARAMETERS_ID]
+        kept = [cell for cell in notebook.cells if cell.get("id") != PARAMETERS_ID]
         notebook.cells = kept
         notebook.cells.insert(_after_parameters(notebook), _parameter_cell(order))
     return notebook
@@ -182,7 +223,7 @@ def _after_parameters(notebook: Any) -> int:
 def _parameter_cell(order: Order) -> Any:
     lines = [f"{name} = {_literal(v)!r}" for name, v in order.parameters.items()]
     cell = _new_code_cell("\n".join(lines))
-    cell.id = _PARAMETERS_ID
+    cell.id = PARAMETERS_ID
     return cell
 
 
@@ -194,18 +235,47 @@ def _literal(text: str) -> Any:
         return text
 
 
+def kernel_environment(notebook: str) -> dict[str, str]:
+    """Return the variables of a kernel that runs a notebook with nobody there."""
+    env = {
+        **os.environ,
+        "JPY_SESSION_NAME": notebook,
+        "NBRESUME_UNATTENDED": "1",
+        # debuggers of the kernel warn about frozen modules on standard error
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+    if not notebook:
+        # one that was inherited is that of the kernel in which this was called
+        del env["JPY_SESSION_NAME"]
+    return env
+
+
+def tell_cell(client: Any, cell: Any) -> str:
+    """Have the kernel know the next cell by its id, as front ends do; return it."""
+    cell_id = str(cell.get("id", ""))
+    client.kc.session.metadata = {"cellId": cell_id}
+    return cell_id
+
+
 class _Runner:
     """One execution of one notebook, with its progress bar."""
 
-    def __init__(self, order: Order, notebook: Any, heard: TextIO) -> None:
+    def __init__(
+        self, order: Order, notebook: Any, heard: TextIO, watched: Watched
+    ) -> None:
         self._order = order
         self._notebook = notebook
         self._heard = heard
+        self._watched = watched
         self._code = [c for c in notebook.cells if c.cell_type == "code"]
         self._bar: Any = None
         self._client: Any = None
-        self.cell_name = ""
+
+    @property
+    def cell_name(self) -> str:
         """The cell that runs or ran last; empty before the first."""
+        cells = self._watched.cells
+        return cells[-1].name if cells else ""
 
     def run(self) -> None:
         client = self._client = NotebookClient(
@@ -236,13 +306,7 @@ class _Runner:
         return str(spec.get("name", "python3"))
 
     def _environment(self) -> dict[str, str]:
-        env = {
-            **os.environ,
-            "JPY_SESSION_NAME": str(self._order.notebook),
-            "NBRESUME_UNATTENDED": "1",
-            # debuggers of the kernel warn about frozen modules on standard error
-            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-        }
+        env = kernel_environment(str(self._order.notebook))
         if self._order.retry:
             env["NBRESUME_RETRY"] = "1"
         if self._order.store:
@@ -252,42 +316,50 @@ class _Runner:
     def _on_cell(self, cell: Any, cell_index: int) -> None:
         if cell.cell_type != "code":
             return
-        # the kernel knows a cell by its id, as front ends tell it
-        self._client.kc.session.metadata = {"cellId": cell.get("id", "")}
-        step = step_name_of(cell.source)
-        self.cell_name = f"step {step}" if step else f"cell {cell_index + 1}"
-        self._bar.set_description(self.cell_name)
+        cell_id = tell_cell(self._client, cell)
+        self._watched.kernel_pid = getattr(self._client.km.provisioner, "pid", None)
+        step = step_name_of(cell.source) or ""
+        begun = CellRun(cell_id, step, cell_index, time.monotonic())
+        self._watched.cells.append(begun)
+        self._bar.set_description(begun.name)
 
     def _on_done(self, cell: Any, **_: Any) -> None:
         if cell.cell_type == "code":
             self._bar.update(1)
+            last = self._watched.cells[-1]
+            last.took_s = time.monotonic() - last.began_s
         try:
             write_whole(self._order.output, _writes(self._notebook))
         except OSError as error:
             raise _unwritten(self._order, error.strerror or str(error)) from error
 
 
-def _refusals() -> Sequence[str]:
-    kinds = [k for k in vars(errors).values() if isinstance(k, type)]
+def kinds_of_refusals() -> dict[str, ErrorKind]:
+    """Return the names of our errors, as a kernel tells them, with their codes."""
     ours = (NbresumeError, errors.FencedError)
-    return [k.__name__ for k in kinds if issubclass(k, ours)]
+    return {
+        found.__name__: found.kind
+        for found in vars(errors).values()
+        if isinstance(found, type) and issubclass(found, ours)
+    }
 
 
 def _ended(error: CellExecutionError, cell_name: str) -> Ended:
     """Tell a refusal from a failure by the class of the error."""
     text = f"{cell_name}: {error.ename}: {error.evalue}"
     if error.ename == "ModuleNotFoundError" and "'nbresume'" in error.evalue:
-        return Ended(
-            EXIT_REFUSED,
+        text = (
             "nothing was run: the notebook's kernel has no nbresume. Install it there: "
-            "python -m pip install nbresume",
+            "python -m pip install nbresume"
         )
+        return Ended(EXIT_REFUSED, text, error.ename, ErrorKind.REFUSED)
     # IPython's own UsageError, not ours
     if error.ename == "UsageError" and "`%%step` not found" in error.evalue:
-        return Ended(
-            EXIT_REFUSED,
+        text = (
             f"{cell_name} was not run: nbresume is not loaded. Put %load_ext nbresume "
-            "into the notebook's first cell.",
+            "into the notebook's first cell."
         )
-    refused = error.ename in _refusals()
-    return Ended(EXIT_REFUSED if refused else EXIT_FAILED, text)
+        return Ended(EXIT_REFUSED, text, error.ename, ErrorKind.REFUSED)
+    kind = kinds_of_refusals().get(error.ename, "")
+    code = EXIT_REFUSED if kind else EXIT_FAILED
+    return Ended(code, text, error.ename, kind)
