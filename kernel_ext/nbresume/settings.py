@@ -60,6 +60,10 @@ class Settings:
     retry: bool = False
     """Policy: ambiguous steps are run again, on record. Any text in the variable says
     yes; `nbresume run --retry` sets it."""
+    take_over: bool = False
+    """Whoever holds the run when it is opened counts as gone, and is fenced if it is
+    not; who takes it later is not affected. On record. Any text in the variable says
+    yes; `nbresume run --take-over` sets it."""
     undeclared: Undeclared = Undeclared.EVIDENCE
     """Policy for steps that were cut off and declared neither `--effects`, `--pure` nor
     `--always`. Commands read it too: set it for both."""

@@ -38,6 +38,7 @@ def settings_from_environment() -> Settings:
         run=env.get("NBRESUME_RUN", default.run),
         attended=env.get("NBRESUME_UNATTENDED", "") == "",
         retry=env.get("NBRESUME_RETRY", "") != "",
+        take_over=env.get("NBRESUME_TAKE_OVER", "") != "",
         undeclared=_undeclared(env.get("NBRESUME_UNDECLARED", "").strip()),
         ambient_limit_bytes=_mib(
             "NBRESUME_AMBIENT_LIMIT_MB", default.ambient_limit_bytes

@@ -123,9 +123,12 @@ def _join(
     live = Live(namespace, new_nonce=world.ids.nonce)
     live.identities.next_object = journal.state.next_object
     steppers: list[Stepper] = []
+    claims = Claims(journal, world)
+    if settings.take_over:
+        claims.give_up_holder()
     recovery = Recovery(
         journal,
-        Claims(journal, world),
+        claims,
         world,
         settings,
         holds_body=lambda attempt: bool(steppers) and steppers[0].holds_body(attempt),

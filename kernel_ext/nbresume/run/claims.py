@@ -36,6 +36,15 @@ class Claims:
         self._journal = journal
         self._world = world
         self._after_claim: list[Callable[[], None]] = []
+        self._given_up = -1
+        """Epoch whose kernel counts as gone, whatever can be seen of it."""
+
+    def give_up_holder(self) -> None:
+        """Take the kernel that holds the run now for gone; not one that comes later.
+
+        A person's word (``--take-over``): it is fenced by the next claim if it is not.
+        """
+        self._given_up = self._journal.state.epoch
 
     def after_claim(self, redo: Callable[[], None]) -> None:
         """Have this called after each claim (redo what an earlier writer left)."""
@@ -44,7 +53,7 @@ class Claims:
     def is_alive(self) -> bool | None:
         """Say whether the claimant's process runs; None when it cannot be known."""
         claim = self._journal.state.claim
-        if claim is None:
+        if claim is None or self._journal.state.epoch == self._given_up:
             return False
         return self._world.liveness.is_alive(claim.writer)
 
@@ -102,7 +111,8 @@ class Claims:
         if offer in (Offer.BUSY, Offer.UNKNOWN, Offer.FENCED) and not take_over:
             raise self._taken(offer)
         former = self._journal.state.claim
-        if offer is not Offer.FREE and former is not None:
+        take_over = take_over or self._is_given_up_alive()
+        if (offer is not Offer.FREE or take_over) and former is not None:
             self._world.screen.say(
                 f"this kernel takes the run over from another kernel "
                 f"(pid {former.writer.pid} on {former.writer.host})"
@@ -110,6 +120,12 @@ class Claims:
         for told in differences(self._journal.state, order, self._world):
             self._world.screen.say(told)
         self._append(self._claim(order, take_over=take_over))
+
+    def _is_given_up_alive(self) -> bool:
+        claim, epoch = self._journal.state.claim, self._journal.state.epoch
+        if claim is None or epoch != self._given_up:
+            return False
+        return self._world.liveness.is_alive(claim.writer) is not False
 
     def fork(self, order: Order, origin: Origin) -> None:
         """Begin a run that shares commits of another one.

@@ -74,6 +74,7 @@ def cli() -> None:
 @click.option(
     "--kernel", default="", metavar="NAME", help="Kernel to use; else the notebook's."
 )
+@click.option("--take-over", is_flag=True, help="Fence a kernel that may be alive.")
 @click.option("--report", type=_REPORT, help="Report as JSON to a file; - prints it.")
 def run(
     notebook: Path,
@@ -83,6 +84,7 @@ def run(
     report: Path | None,
     *,
     retry: bool,
+    take_over: bool,
 ) -> None:
     """Run NOTEBOOK from top to bottom; committed steps are replayed.
 
@@ -97,6 +99,7 @@ def run(
         output=(output or notebook).absolute(),
         parameters=dict(parameters),
         retry=retry,
+        take_over=take_over,
         kernel=kernel,
     )
     printed = report is not None and str(report) == "-"

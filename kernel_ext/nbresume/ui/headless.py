@@ -55,6 +55,7 @@ class Order(Struct, frozen=True):
     output: Path
     parameters: Mapping[str, str] = field(default_factory=dict)
     retry: bool = False
+    take_over: bool = False
     kernel: str = ""
     store: str = ""
 
@@ -309,6 +310,8 @@ class _Runner:
         env = kernel_environment(str(self._order.notebook))
         if self._order.retry:
             env["NBRESUME_RETRY"] = "1"
+        if self._order.take_over:
+            env["NBRESUME_TAKE_OVER"] = "1"
         if self._order.store:
             env["NBRESUME_STORE"] = self._order.store
         return env

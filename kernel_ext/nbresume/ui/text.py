@@ -76,6 +76,7 @@ _ALSO_COMMANDS = re.compile(
 
 def in_terminal(told: str, notebook: str = "NOTEBOOK") -> str:
     """Return a sentence of the notebook with the commands of a terminal."""
+    told = told.replace("%steps resume --take", f"nbresume run {notebook} --take")
     return _ALSO_COMMANDS.sub(rf"nbresume \1 {notebook}", told)
 
 

@@ -122,6 +122,41 @@ def test_a_kernel_that_cannot_be_asked_is_not_robbed():
     assert two.journal.state.claim.took_over
 
 
+def test_a_kernel_that_was_given_up_is_fenced():
+    """A job that was told so takes the run, on record, from whoever holds it then."""
+    lab, one, two = lab_of_two()
+    lab.processes["process-100"] = None
+    two.parts.claims.give_up_holder()
+
+    assert two.parts.claims.offer() is Offer.FREE
+    assert two.go("a", "b") == ["b"]
+    assert two.journal.state.claim.took_over
+    assert "takes the run over from another kernel (pid 100" in two.last.text
+
+
+def test_who_takes_the_run_later_is_not_given_up():
+    """A job that lost the run to another one does not take it back by itself."""
+    lab, _, two = lab_of_two()
+    two.parts.claims.give_up_holder()
+    two.go("b")
+    three = lab.kernel()
+    three.parts.claims.ensure(three.session.order(), take_over=True)
+    lab.processes["process-102"] = None
+
+    assert two.go("c") == []
+    assert two.last.error.kind is ErrorKind.TAKEN_RUN
+
+
+def test_a_dead_kernel_that_was_given_up_was_not_robbed():
+    """The record says that somebody took over only if there was somebody."""
+    lab, _, two = lab_of_two()
+    lab.processes["process-100"] = False
+    two.parts.claims.give_up_holder()
+
+    assert two.go("b") == ["b"]
+    assert not two.journal.state.claim.took_over
+
+
 def test_reading_and_replaying_need_no_claim():
     """A second kernel looks and replays; not a byte is written."""
     lab, _, two = lab_of_two()
