@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from nbresume.compose.stores import OpenStore, open_journal
 from nbresume.errors import NotTrusted
 from nbresume.model.printing import parse
+from nbresume.model.states import State
 from nbresume.plan import auto
 from nbresume.plan.header import body_of
 from nbresume.plan.names import names_of
@@ -17,6 +18,7 @@ from nbresume.run.claims import Claims
 from nbresume.run.explaining import Explained, NoSources, explain
 from nbresume.run.file_states import Files
 from nbresume.run.journal import Journal
+from nbresume.run.metrics import Metrics, metrics_of
 from nbresume.run.naming import owner_of
 from nbresume.run.order import Order
 from nbresume.run.ports import World, hurried
@@ -117,6 +119,13 @@ class Inspection:
             counts=self.journal.counts,
             trusted=self.trusted,
         )
+
+    def metrics(self) -> Metrics:
+        """Return the run in numbers; no file of the user is looked at for them."""
+        state = self.journal.state
+        states = [self.recovery.state(history) for history in state.steps.values()]
+        in_doubt = states.count(State.AMBIGUOUS)
+        return metrics_of(state, self.journal.counts, in_doubt=in_doubt)
 
     def explain(self, step: str) -> Explained:
         """Return why a step would be replayed, run or refused.

@@ -1,17 +1,19 @@
 """RunView → the text format of Prometheus.
 
-The rule: a registry for each answer, and nothing registered elsewhere: what is told
-are the numbers of one run, none of the process that tells them.
+The rule: a registry for each answer: what is told are the numbers of one run, none of
+the process that tells them. A server has its own collector, of the same families.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from nbresume.run.metrics import Metrics
 from nbresume.run.view import RunView
 
+Family = GaugeMetricFamily | CounterMetricFamily
 _RUN = ("run", "workflow")
 _STEP = (*_RUN, "step")
 _GAUGES = {
@@ -29,6 +31,37 @@ _COUNTERS = {
 }
 
 
+class Families:
+    """The families of numbers about runs, with the labels that a face gives them."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        self._families: dict[str, Family] = {
+            name: GaugeMetricFamily(f"nbresume_{name}", told, labels=labels)
+            for name, told in _GAUGES.items()
+        }
+        for name, told in _COUNTERS.items():
+            family = CounterMetricFamily(f"nbresume_{name}", told, labels=labels)
+            self._families[name] = family
+        self._families["resume_age_s"] = GaugeMetricFamily(
+            "nbresume_resume_age_seconds", "Age of the newest commit.", labels=labels
+        )
+
+    def add(self, labels: Sequence[str], numbers: Metrics) -> None:
+        """Take in the numbers of a run."""
+        for name, family in self._families.items():
+            value = getattr(numbers, name)
+            if value is not None:
+                family.add_metric(labels, value)
+
+    def add_unreadable(self, labels: Sequence[str]) -> None:
+        """Take in a run of which a record is of an unknown format."""
+        self._families["schema_mismatches"].add_metric(labels, 1)
+
+    def all(self) -> list[Family]:
+        """Return them."""
+        return list(self._families.values())
+
+
 class _Run(Collector):
     """One run as a collector."""
 
@@ -38,21 +71,9 @@ class _Run(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Give each family of numbers."""
-        numbers = self._view.metrics
-        for name, told in _GAUGES.items():
-            gauge = GaugeMetricFamily(f"nbresume_{name}", told, labels=_RUN)
-            gauge.add_metric(self._labels, getattr(numbers, name))
-            yield gauge
-        for name, told in _COUNTERS.items():
-            counter = CounterMetricFamily(f"nbresume_{name}", told, labels=_RUN)
-            counter.add_metric(self._labels, getattr(numbers, name))
-            yield counter
-        age = GaugeMetricFamily(
-            "nbresume_resume_age_seconds", "Age of the newest commit.", labels=_RUN
-        )
-        if numbers.resume_age_s is not None:
-            age.add_metric(self._labels, numbers.resume_age_s)
-        yield age
+        families = Families(_RUN)
+        families.add(self._labels, self._view.metrics)
+        yield from families.all()
         yield from self._steps()
 
     def _steps(self) -> Iterable[Metric]:

@@ -124,7 +124,7 @@ def test_a_kernel_that_cannot_be_asked_is_not_robbed():
 
 def test_a_kernel_that_was_given_up_is_fenced():
     """A job that was told so takes the run, on record, from whoever holds it then."""
-    lab, one, two = lab_of_two()
+    lab, _, two = lab_of_two()
     lab.processes["process-100"] = None
     two.parts.claims.give_up_holder()
 

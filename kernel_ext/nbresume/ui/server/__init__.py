@@ -7,6 +7,7 @@ never loads a stored value.
 from typing import Any
 
 from nbresume.ui.server.handlers import routes
+from nbresume.ui.server.numbers import watch
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
@@ -15,6 +16,7 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server_app: Any) -> None:
-    """Add the routes to a server that starts."""
+    """Add the routes, and the numbers on its metrics page, to a server that starts."""
     web_app = server_app.web_app
-    web_app.add_handlers(".*$", routes(web_app.settings["base_url"]))
+    numbers = watch(server_app)
+    web_app.add_handlers(".*$", routes(web_app.settings["base_url"], numbers))

@@ -21,6 +21,7 @@ from nbresume.errors import NbresumeError, NotCommitted, RefusedError, UsageErro
 from nbresume.ui import deciding, text
 from nbresume.ui.asking import Asked, ask, history_of
 from nbresume.ui.deciding import ask_to_decide
+from nbresume.ui.server.numbers import Numbers
 
 Told = Callable[[Asked, str], str]
 """What one route says about a notebook, or the step that was named, as JSON."""
@@ -129,6 +130,10 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class DecisionHandler(_Handler):
     """Records what the server's user decided about a step."""
 
+    def initialize(self, numbers: Numbers) -> None:
+        """Take what counts the conflicts that are met."""
+        self._numbers = numbers
+
     @web.authenticated
     @authorized
     async def post(self) -> None:
@@ -154,18 +159,10 @@ class DecisionHandler(_Handler):
     def _record(self, notebook: Path, decision: Decision) -> str:
         actor = _name_of(self.current_user)
         asked = ask_to_decide(notebook, _nobody_listens, actor=actor)
-        if decision.how == "rerun":
-            again = decision.again
-            return deciding.rerun(asked, decision.step, decision.because, again)
-        given = {
-            "because": decision.because,
-            "kind": decision.kind,
-            "reference": decision.reference,
-            "effect": decision.effect,
-            "result": decision.result,
-            "value": [f"{name}={value}" for name, value in decision.values.items()],
-        }
-        return deciding.resolve(asked, decision.step, decision.how, given)
+        try:
+            return _decided(asked, decision)
+        finally:
+            self._numbers.met(asked.run.journal)
 
 
 def run_view(asked: Asked, _step: str) -> str:
@@ -193,7 +190,10 @@ def stored(asked: Asked, step: str) -> str:
     return text.as_json(asked.run.stored(step))
 
 
-def routes(base_url: str) -> list[tuple[str, type[APIHandler], dict[str, Told]]]:
+Route = tuple[str, type[APIHandler], dict[str, Any]]
+
+
+def routes(base_url: str, numbers: Numbers) -> list[Route]:
     """Return the routes below a server's base URL."""
     answers = {
         "run": run_view,
@@ -202,12 +202,27 @@ def routes(base_url: str) -> list[tuple[str, type[APIHandler], dict[str, Told]]]
         "explain": explained,
         "step": stored,
     }
-    reading: list[tuple[str, type[APIHandler], dict[str, Told]]] = [
+    reading: list[Route] = [
         (url_path_join(base_url, "nbresume", name), NotebookHandler, {"told": told})
         for name, told in answers.items()
     ]
     decide = url_path_join(base_url, "nbresume", "decide")
-    return [*reading, (decide, DecisionHandler, {})]
+    return [*reading, (decide, DecisionHandler, {"numbers": numbers})]
+
+
+def _decided(asked: Asked, decision: Decision) -> str:
+    if decision.how == "rerun":
+        again = decision.again
+        return deciding.rerun(asked, decision.step, decision.because, again)
+    given = {
+        "because": decision.because,
+        "kind": decision.kind,
+        "reference": decision.reference,
+        "effect": decision.effect,
+        "result": decision.result,
+        "value": [f"{name}={value}" for name, value in decision.values.items()],
+    }
+    return deciding.resolve(asked, decision.step, decision.how, given)
 
 
 def _name_of(user: Any) -> str:
