@@ -133,7 +133,8 @@ class Effects:
             if step is _Next.REPLAY:
                 return self._replay(scope, call)
             self._outcomes.open(scope, call)
-            result = self._make(scope, call)
+            with self._world.spans.effect(call.key):
+                result = self._make(scope, call)
             if inspect.isawaitable(result):
                 # the call goes on until that is awaited
                 call.awaited = True
@@ -191,7 +192,8 @@ class Effects:
 
     async def _finish(self, scope: Scope, call: Call, begun: Awaitable[Any]) -> Any:
         try:
-            with self.scopes.within(call.idempotency_key):
+            within = self.scopes.within(call.idempotency_key)
+            with self._world.spans.effect(call.key), within:
                 result = await begun
         except call.options.definite as error:
             self._outcomes.not_done(scope, call, Ended.FAILED, type(error).__name__)

@@ -5,6 +5,7 @@ except through one of these; tests give fakes.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import FrameType
@@ -98,6 +99,21 @@ class Interrupts(Protocol):
 
     def defer(self) -> Callable[[], None]:
         """Hold interrupts back; returns what lets them through again."""
+
+
+class Spans(Protocol):
+    """Who watches the run from outside: told when an effect is called, and its end."""
+
+    def effect(self, key: str) -> AbstractContextManager[None]:
+        """Return what is entered for the call of an effect."""
+
+
+class NoSpans:
+    """Nobody watches."""
+
+    def effect(self, key: str) -> AbstractContextManager[None]:  # noqa: ARG002 - a port
+        """Return what does nothing."""
+        return nullcontext()
 
 
 AuditEvent = Callable[[str, tuple[Any, ...], FrameType], None]
@@ -264,6 +280,7 @@ class World:
     interrupts: Interrupts
     watch: Watch = field(default_factory=Unwatched)
     disk: Disk = field(default_factory=NoDisk)
+    spans: Spans = field(default_factory=NoSpans)
     patience_s: float = float("inf")
     """So long a file may be read to find out whether it changed."""
 

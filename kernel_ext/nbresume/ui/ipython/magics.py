@@ -31,6 +31,7 @@ from nbresume.ui.ipython.marker import strip_header
 from nbresume.ui.ipython.pages import Pages
 from nbresume.ui.ipython.refusals import rejected
 from nbresume.ui.ipython.screen import ShellScreen
+from nbresume.ui.ipython.spans import Spans
 from nbresume.ui.widget import show_static
 
 _ATTRIBUTE = "_nbresume"
@@ -80,8 +81,9 @@ def load_between_cells(shell: Any) -> None:
         The notebook's path is not known, or its store cannot be used.
     """
     settings = settings_from_environment()
-    session = _open(shell, settings)
-    pages = Pages(session)
+    spans = Spans()
+    session = _open(shell, settings, spans)
+    pages = Pages(session, spans.step)
     extension = Extension(session, Hooks(shell, session, pages), pages)
     setattr(shell, _ATTRIBUTE, extension)
     ACTIVE.set(session)
@@ -108,7 +110,7 @@ def unload_ipython_extension(shell: Any) -> None:
         shell.magics_manager.magics[kind].pop(name, None)
 
 
-def _open(shell: Any, settings: Settings) -> Session:
+def _open(shell: Any, settings: Settings, spans: Spans) -> Session:
     path = os.environ.get("JPY_SESSION_NAME", "")
     if path:
         path = str(Path(path).absolute())
@@ -130,6 +132,7 @@ def _open(shell: Any, settings: Settings) -> Session:
         interrupts=SignalInterrupts(),
         watch=AuditWatch(_own_calls(shell)),
         disk=DiskFiles(folder / (Path(path).name or "-"), store=place.store),
+        spans=spans,
     )
     return open_session(shell.user_ns, world, place, settings)
 

@@ -6,7 +6,7 @@ it misses, it reads from the store. Until then nothing is imported, kept or sent
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -36,6 +36,10 @@ class Phase(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+Also = Callable[[Session, str, Phase], None]
+"""Is told, too, what became of a step."""
+
+
 class Held(StrEnum):
     """How the namespace came to hold the values of a committed step."""
 
@@ -46,8 +50,9 @@ class Held(StrEnum):
 class Pages:
     """The pages that listen to one kernel."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, also: Also | None = None) -> None:
         self._session = session
+        self._also = also
         # a busy kernel opens comms in a subshell's thread
         self._lock = threading.Lock()
         self._comms: list[Any] = []
@@ -87,6 +92,8 @@ class Pages:
 
     def tell(self, step: str, cell_id: str, phase: Phase) -> None:
         """Tell what became of a step; of one that is committed, remember how."""
+        if self._also is not None:
+            self._also(self._session, step, phase)
         if phase in (Phase.COMMITTED, Phase.RESTORED):
             phase = self._hold(step, phase)
         at: datetime = self._session.parts.world.clock.now()
