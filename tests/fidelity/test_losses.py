@@ -11,6 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "losses.md"
 REMEDY = "a step marked --always makes such values anew"
 THREADS = "import threading"
 POOLS = "import concurrent.futures as cf"
+CLUSTER = "x = type('{1}', (), {{'__module__': 'distributed.{0}'}})()\n"
 SHELL = """
 from IPython.core.interactiveshell import InteractiveShell
 S = type('Shell', (InteractiveShell,), {'__init__': lambda self: None})
@@ -52,6 +53,19 @@ CASES = {
             "import multiprocessing.managers as m\nx = m.SyncManager()",
             "",
         ),
+    },
+    # stand-ins of the names by which the classes are known
+    "memory of a cluster": {
+        "future": (CLUSTER.format("client", "Future"), ""),
+        "collection": (
+            CLUSTER.format("client", "Future")
+            + "import dask.array as da\n"
+            + "x = da.Array({('x', 0): x}, 'x', ((2,),), float)",
+            "",
+        ),
+        "client": (CLUSTER.format("client", "Client"), ""),
+        "actor": (CLUSTER.format("actor", "Actor"), ""),
+        "cluster": (CLUSTER.format("deploy.cluster", "Cluster"), ""),
     },
     "work that is waited for": {
         "future": (f"{POOLS}\nx = cf.Future()", ""),

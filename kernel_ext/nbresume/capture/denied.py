@@ -25,6 +25,7 @@ _FILE = "an open file cannot be kept: its position and its handle end with the k
 _THREAD = "it belongs to threads of this kernel"
 _PROCESS = "it belongs to a process that ends or goes on without the kernel"
 _PENDING = "it waits for work that ends with the kernel"
+_CLUSTER = "it stands for memory of a cluster, which ends without a word to the kernel"
 _SOCKET = "a connection ends with the kernel"
 _DATABASE = "a database connection ends with the kernel"
 _TEMPORARY = "it is removed when the kernel ends"
@@ -60,6 +61,10 @@ _REASONS: Mapping[str, str] = {
     "asyncio.futures.Future": _PENDING,
     "asyncio.events.AbstractEventLoop": _PENDING,
     "joblib.parallel.Parallel": _PENDING,
+    "distributed.client.Future": _CLUSTER,
+    "distributed.client.Client": _CLUSTER,
+    "distributed.actor.Actor": _CLUSTER,
+    "distributed.deploy.cluster.Cluster": _CLUSTER,
     "_socket.socket": _SOCKET,
     "selectors.BaseSelector": _SOCKET,
     "zmq.sugar.socket.Socket": _SOCKET,
@@ -117,7 +122,9 @@ def reason(value: Any) -> str | None:
     return known or None
 
 
-_SINKS = frozenset({_DATABASE, _SOCKET, _THREAD, _PROCESS, _SHOWN, _KERNEL, _HELD})
+_SINKS = frozenset(
+    {_CLUSTER, _DATABASE, _SOCKET, _THREAD, _PROCESS, _SHOWN, _KERNEL, _HELD}
+)
 """Reasons of values that reading does not move on: connections, not cursors."""
 _CURSORS = ("Cursor", "cursor", "HTTPResponse")
 
