@@ -14,13 +14,14 @@ export SKIP_JUPYTER_BUILDER := 1
 BUILD := .venv-build
 JLPM := cd extension && PATH="$(CURDIR)/$(BUILD)/bin:$$PATH" jlpm
 BROWSER := .venv-browser
+HUB := .venv-hub
 # each worker has a server and a browser of its own
 BROWSE := $(BROWSER)/bin/python -m pytest tests/browser -n 2 --dist loadfile
 EXTENSION := $(shell find extension -type f -not -path '*/node_modules/*' -not -path '*/lib/*' -not -path '*/.yarn/*')
 PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
 .PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
-.PHONY: chromium test-browser screenshots bench-curves bench-sidebar clean
+.PHONY: chromium test-hub test-browser screenshots bench-curves bench-sidebar clean
 .PHONY: docs reference release-check
 
 help:
@@ -36,6 +37,7 @@ help:
 	@echo "make test-extension  its types, lint and unit tests"
 	@echo "make wheel           the wheel, with the extension in it"
 	@echo "make test-browser    the sidebar in a real JupyterLab and Chromium"
+	@echo "make test-hub        users, stores and nodes under a real JupyterHub"
 	@echo "make screenshots     the pictures of docs/images, taken anew"
 	@echo "make docs      the manual, in .work/manual; make reference writes its tables"
 	@echo "make release-check   wheel and sdist, tried on every supported Python here"
@@ -152,6 +154,18 @@ chromium:
 test-browser: chromium .make/browser
 	$(BROWSE) -m "not long" --durations=5
 
+# the proxy comes from npm, into the environment
+.make/hub: pyproject.toml
+	@mkdir -p .make
+	rm -rf $(HUB)
+	$(PYTHON) -m venv $(HUB)
+	$(HUB)/bin/python -m pip install --quiet --editable '.[hub]'
+	cd $(HUB) && PATH="$(CURDIR)/$(HUB)/bin:$$PATH" npm install --no-audit --no-fund --silent configurable-http-proxy@5
+	@touch $@
+
+test-hub: .make/hub
+	$(HUB)/bin/python -m pytest tests/hub
+
 screenshots: chromium .make/browser .make/venv
 	$(BROWSER)/bin/python -m pytest tests/browser/screenshots.py
 	$(BIN)/python tools/moving_picture.py
@@ -170,5 +184,5 @@ reference: .make/venv
 	$(BIN)/python tools/reference.py
 
 clean:
-	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) .work dist build
+	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) $(HUB) .work dist build
 	rm -rf extension/lib extension/node_modules kernel_ext/nbresume/labextension
