@@ -76,6 +76,7 @@ def test_many_graphs_come_back_at_every_step(elsewhere, drawn):
     [
         ["n0 = [[0]]", "n1 = n0", "n1.append(2)", "n2 = {'x': n0}", "n0[0].append(1)"],
         ["n0 = np.arange(9.)", "n1 = n0[2:]", "n0[3] = 7", "n2 = [n1]", "n1[0] = 5"],
+        ["n0 = np.arange(3.)", "n1 = n0[1:]", "n0 = [n0, 0, n1]", "n1 = 1"],
         ["n0, n1 = closure([1], [2])", "n1([3])", "n2 = n0", "n0.note = [n0]"],
     ],
 )

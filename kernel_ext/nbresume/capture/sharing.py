@@ -87,23 +87,23 @@ def tight_groups(shared: Mapping[int, tuple[Any, set[str]]]) -> list[frozenset[s
 
 
 def view_owners(singles: Iterable[Any]) -> dict[int, Any]:
-    """Return the unnamed arrays that several views in one value look into.
+    """Return the unnamed arrays that are looked into from several places of one value.
 
-    A single view is stored as a copy of what it shows; two of one owner must write
-    through to each other after a restore, so the owner becomes a unit.
+    A single view is stored as a copy of what it shows; two of one owner, or one beside
+    its owner, must write through to each other after a restore, so the owner becomes a
+    unit.
     """
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return {}
-    views: dict[int, int] = {}
+    places: dict[int, int] = {}
     owners: dict[int, Any] = {}
     for value in singles:
-        if type(value) is not numpy.ndarray or value.base is None:
+        if type(value) is not numpy.ndarray:
             continue
         owner = value
         while type(owner.base) is numpy.ndarray:
             owner = owner.base
-        if owner is not value:
-            views[id(owner)] = views.get(id(owner), 0) + 1
-            owners[id(owner)] = owner
-    return {i: owners[i] for i, count in views.items() if count > 1}
+        places[id(owner)] = places.get(id(owner), 0) + 1
+        owners[id(owner)] = owner
+    return {i: owners[i] for i, count in places.items() if count > 1}
