@@ -22,13 +22,14 @@ PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
 .PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
 .PHONY: chromium test-hub test-browser screenshots bench-curves bench-sidebar clean
-.PHONY: docs reference release-check
+.PHONY: docs reference release-check every
 
 help:
 	@echo "make demo   run the flights pipeline, kill its kernel, resume, compare"
 	@echo "make test   all tests: the sidebar in a browser, then this Python and the newest one"
 	@echo "make check  what a developer runs before a commit"
-	@echo "make long   matrices and soaks of minutes"
+	@echo "make long   matrices and soaks of minutes, a fixed draw of their cases"
+	@echo "make every  all cases of all long tests, by hand: hours"
 	@echo "make soak N=50         kill -9 the demo at random moments"
 	@echo "make soak MINUTES=30   kill, stop and fence four kernels over one run"
 	@echo "make bench  nbresume beside its peers in real kernels, as ratios; BENCH=\"--scale 0.1\""
@@ -81,9 +82,15 @@ check: .make/venv
 long: chromium setup .make/browser
 	$(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
-	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" --ignore tests/unit --ignore tests/crash --ignore tests/corpus --ignore tests/test_docs_build.py
-	$(BIN)/python notebooks/demo/soak.py 6 --seed 20261129 --sample 0.05
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" tests/kernel tests/fidelity tests/ui/ipython
+	$(BIN)/python notebooks/demo/soak.py 4 --seed 20261129 --sample 0.05
 	$(BIN)/python tests/crash/long_soak.py --minutes 3 --seed 20261129
+
+# every case of every long test, and the newest Python with all that it can run: hours
+every: chromium setup .make/browser test-hub
+	EVERY_CASE=1 $(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
+	EVERY_CASE=1 $(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" --ignore tests/unit --ignore tests/crash --ignore tests/corpus --ignore tests/test_docs_build.py
 
 N ?= 50
 SEED ?= $(shell date +%s)
@@ -102,7 +109,7 @@ bench: .make/venv
 	PYTHONPATH=benchmarks $(BIN)/python -m peers $(BENCH)
 
 bench-sidebar: chromium .make/browser
-	$(BROWSER)/bin/python -m pytest tests/browser/test_sidebar_thousand.py
+	EVERY_CASE=1 $(BROWSER)/bin/python -m pytest tests/browser/test_sidebar_thousand.py
 
 bench-curves: .make/venv
 	PYTHONPATH=benchmarks $(BIN)/python -m peers.curves $(CURVES)
@@ -167,7 +174,7 @@ test-hub: .make/hub
 	$(HUB)/bin/python -m pytest tests/hub
 
 screenshots: chromium .make/browser .make/venv
-	$(BROWSER)/bin/python -m pytest tests/browser/screenshots.py
+	EVERY_CASE=1 $(BROWSER)/bin/python -m pytest tests/browser/screenshots.py
 	$(BIN)/python tools/moving_picture.py
 
 # also a part of the suite (tests/test_docs_build.py)
