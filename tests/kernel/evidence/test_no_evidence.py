@@ -157,6 +157,8 @@ def test_a_planted_fault_is_caught(tmp_path, name, fault):
     save(tmp_path / "main.ipynb", LOAD, cell)
     with Kernel(tmp_path, env=plant(tmp_path / "fault", fault)) as kernel:
         kernel.ok(LOAD, "c0")
-        kernel.ok(cell, "c1")
+        # how the cell ends is not asked: two children that make notes get into each
+        # other's way now and then, and that is what the rule is for
+        kernel.run(cell, "c1")
 
     assert list(tmp_path.glob(".nbresume/seen/*/*"))
