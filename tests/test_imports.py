@@ -40,6 +40,13 @@ def test_importing_the_package_loads_almost_nothing():
     assert others - set(sys.stdlib_module_names) == set()
 
 
+def test_obstore_is_loaded_by_nobody_without_such_a_store():
+    """What opens stores does not import obstore until a URL is opened."""
+    found = {name.split(".")[0] for name in loaded("import nbresume.compose.stores")}
+
+    assert "obstore" not in found
+
+
 def test_the_command_line_loads_no_kernel_and_no_zarr():
     """`nbresume --version` and `status` need neither IPython, numpy nor zarr."""
     found = {name.split(".")[0] for name in loaded("import nbresume.ui.cli")}

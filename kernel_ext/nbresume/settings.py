@@ -50,7 +50,8 @@ class Settings:
     """What may be chosen; every field has a default that is safe."""
 
     store: str = ".nbresume"
-    """Folder of the store, relative to the notebook's folder or absolute."""
+    """Folder of the store, relative to the notebook's folder or absolute; or the URL of
+    an object store (``s3://bucket/prefix``)."""
     run: str = ""
     """The run to use, whatever the notebook's path says: a run id (16 hexadecimal
     digits) or any name. Needed where the front end tells no notebook path."""

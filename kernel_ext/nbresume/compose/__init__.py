@@ -6,7 +6,7 @@ from pathlib import Path
 
 from jupyter_core.paths import jupyter_data_dir
 
-from nbresume.compose.stores import OpenStore, Place, open_store
+from nbresume.compose.stores import OpenStore, Place, open_store, where
 from nbresume.compose.system import PRODUCT, RandomIds, SystemClock
 from nbresume.errors import UsageError
 from nbresume.run.migrate import CURRENT, Formats, Migrator
@@ -81,7 +81,7 @@ def data_folder() -> Path:
 
 def place_of(folder: Path, settings: Settings) -> Place:
     """Return where the store of notebooks in a folder lies."""
-    return Place(store=folder / settings.store, data=data_folder())
+    return Place(store=where(settings.store, folder), data=data_folder())
 
 
 def open_checkpoints(folder: str | os.PathLike[str]) -> CheckpointStore:
@@ -90,10 +90,11 @@ def open_checkpoints(folder: str | os.PathLike[str]) -> CheckpointStore:
     Parameters
     ----------
     folder
-        The store's folder, for example ``.nbresume``.
+        The store's folder, for example ``.nbresume``, or its URL, for example
+        ``s3://bucket/prefix``.
     """
     store: OpenStore = open_store(
-        Place(store=Path(folder), data=data_folder()), create=True
+        Place(store=where(os.fspath(folder)), data=data_folder()), create=True
     )
     ids = RandomIds()
     return CheckpointStore(

@@ -41,7 +41,7 @@ _SYSTEM: Final = ("/proc", "/sys", "/dev")
 class DiskFiles:
     """The files of one notebook's user."""
 
-    def __init__(self, notebook: Path, *, store: Path) -> None:
+    def __init__(self, notebook: Path, *, store: Path | str) -> None:
         self._folder = os.path.realpath(notebook.parent)
         self._notebook = os.path.join(self._folder, notebook.name)
         self._roots = _roots(self._folder, os.path.realpath(store))

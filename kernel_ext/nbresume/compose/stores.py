@@ -21,6 +21,7 @@ from nbresume.store.layout import open_layout
 from nbresume.store.local import open_local
 from nbresume.store.objects import Objects
 from nbresume.store.port import Backend
+from nbresume.store.remote_open import is_url, open_remote
 from nbresume.store.seen import Seen
 from nbresume.store.trust import (
     Link,
@@ -35,9 +36,10 @@ _RUN = re.compile(r"[0-9a-f]{16}")
 
 
 class Place(Struct, frozen=True):
-    """Folders: of the store, and of the user's own data (key, pins)."""
+    """Where the store is, and the folder of the user's own data (key, pins)."""
 
-    store: Path
+    store: Path | str
+    """A folder, or the URL of an object store."""
     data: Path
 
     @property
@@ -103,7 +105,7 @@ def open_store(place: Place, *, create: bool) -> OpenStore:
     SchemaError
         The store is of a format that this release cannot read.
     """
-    backend = open_local(place.store, create=create)
+    backend = _open_backend(place.store, create=create)
     new_id = secrets.token_hex(16) if create else None
     layout = open_layout(backend, new_id=new_id)
     if create:
@@ -113,6 +115,17 @@ def open_store(place: Place, *, create: bool) -> OpenStore:
     pins = load_pins(place.pins_file(layout.store_id))
     trust = Trust(key_of_store(key, layout.store_id), pins=pins)
     return OpenStore(backend, layout.store_id, trust, place)
+
+
+def where(store: str, folder: Path = Path()) -> Path | str:
+    """Return the store that a setting names: a URL as it is, else a folder."""
+    return store if is_url(store) else folder / store
+
+
+def _open_backend(store: Path | str, *, create: bool) -> Backend:
+    if isinstance(store, str):
+        return open_remote(store)
+    return open_local(store, create=create)
 
 
 def _key_or_none(place: Place) -> bytes:

@@ -24,7 +24,7 @@ _CODE: Final = "from nbresume.compose.trial_child import answer; answer()"
 class TrialProcess:
     """Starts the other process for one run."""
 
-    store: Path
+    store: Path | str
     data: Path
     """The user's folder with the key."""
     run_id: str

@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from nbresume.capture.atoms import resolve_import
 from nbresume.capture.entries import Entry, Made
 from nbresume.compose.graph import Session, open_session
-from nbresume.compose.stores import Place
+from nbresume.compose.stores import Place, where
 from nbresume.compose.system import (
     ProcessLiveness,
     RandomIds,
@@ -85,7 +85,7 @@ def _load(
         screen=_Silent(),
         interrupts=_NoInterrupts(),
     )
-    place = Place(Path(asked["store"]), Path(asked["data"]))
+    place = Place(where(asked["store"]), Path(asked["data"]))
     session = open_session(namespace, world, place, Settings(), run_id=asked["run"])
     parts, state = session.parts, session.journal.state
     current = [c for c in map(StepHistory.commit, state.steps.values()) if c]

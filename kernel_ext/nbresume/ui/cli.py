@@ -25,7 +25,7 @@ from nbresume.ui import autoload, deciding, text
 from nbresume.ui.asking import Asked, ask, history_of, world_of
 from nbresume.ui.cell_locks import unlock_cells
 from nbresume.ui.deciding import ask_to_decide
-from nbresume.ui.other_runs import compare, diff, fork, runs, say, store_in
+from nbresume.ui.other_runs import StoreName, compare, diff, fork, runs, say, store_in
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
 _KINDS = click.Choice(EVIDENCE_KINDS)
@@ -276,8 +276,8 @@ def verify_(notebook: Path) -> None:
 
 
 @cli.command()
-@click.argument("folder", type=click.Path(path_type=Path, exists=True))
-def trust(folder: Path) -> None:
+@click.argument("folder", type=StoreName())
+def trust(folder: Path | str) -> None:
     """Trust the store in FOLDER as it is now: its values may be loaded as code."""
     store = store_in(folder)
     pinned = trust_store(store)
@@ -285,13 +285,11 @@ def trust(folder: Path) -> None:
 
 
 @cli.command()
-@click.argument(
-    "folder", type=click.Path(path_type=Path, exists=True), default=Path(".nbresume")
-)
+@click.argument("folder", type=StoreName(), default=Path(".nbresume"))
 @click.option("--undo", is_flag=True, help="Go back to the chains before the last one.")
 @click.option("--take-over", is_flag=True, help="Fence kernels that may be alive.")
 @click.option("--because", default="asked for", help="The reason, kept on record.")
-def migrate(folder: Path, because: str, *, undo: bool, take_over: bool) -> None:
+def migrate(folder: Path | str, because: str, *, undo: bool, take_over: bool) -> None:
     """Bring the runs of the store in FOLDER into the formats of this release."""
     store = store_in(folder)
     moves = migrator(store, _world(None))

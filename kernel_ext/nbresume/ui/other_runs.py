@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from nbresume.compose import data_folder, forking, settings_from_environment
-from nbresume.compose.stores import OpenStore, Place, open_store
+from nbresume.compose.stores import OpenStore, Place, open_store, where
 from nbresume.errors import NotTrusted, UsageError
 from nbresume.run.comparing import compare_commits, compare_runs, find_commits
 from nbresume.run.forks import Wanted
@@ -19,9 +19,30 @@ from nbresume.ui.asking import ask, world_of
 from nbresume.ui.deciding import ask_to_decide
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
-_FOLDER = click.argument(
-    "folder", type=click.Path(path_type=Path, exists=True), default=Path(".nbresume")
-)
+
+
+class StoreName(click.ParamType):  # type: ignore[type-arg] # generic since 8.3
+    """A folder that exists, or the URL of an object store."""
+
+    name = "store"
+
+    def convert(
+        self,
+        value: str | Path,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | Path:
+        """Return a URL as it is, and the path of anything else."""
+        found = value if isinstance(value, Path) else where(value)
+        if isinstance(found, str):
+            return found
+        checked: Path = click.Path(path_type=Path, exists=True).convert(
+            found, param, ctx
+        )
+        return checked
+
+
+_FOLDER = click.argument("folder", type=StoreName(), default=Path(".nbresume"))
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -30,14 +51,16 @@ def say(line: str) -> None:
     click.echo(f"nbresume: {line}", err=True)
 
 
-def store_in(folder: Path) -> OpenStore:
-    """Open a store that is named by its folder.
+def store_in(folder: Path | str) -> OpenStore:
+    """Open a store that is named by its folder or its URL.
 
     Raises
     ------
     UsageError
         The folder is no store.
     """
+    if isinstance(folder, str):
+        return open_store(Place(store=folder, data=data_folder()), create=False)
     if not (folder / "store.json").exists():
         raise UsageError(
             f"{folder} was not opened",
@@ -50,7 +73,7 @@ def store_in(folder: Path) -> OpenStore:
 @click.command()
 @_FOLDER
 @_JSON
-def runs(folder: Path, *, as_json: bool) -> None:
+def runs(folder: Path | str, *, as_json: bool) -> None:
     """List the runs of the store in FOLDER, whoever wrote them."""
     known = store_in(folder).runs()
     rows = [told.run_row(one, known.origin(one.run_id)) for one in known.all()]
@@ -96,7 +119,7 @@ def fork(notebook: Path, run: str, at: str, *, as_json: bool) -> None:
 @click.argument("new")
 @_FOLDER
 @_JSON
-def compare(old: str, new: str, folder: Path, *, as_json: bool) -> None:
+def compare(old: str, new: str, folder: Path | str, *, as_json: bool) -> None:
     """Compare the runs OLD and NEW of the store in FOLDER, step by step."""
     store, settings = store_in(folder), settings_from_environment()
     world = world_of(None, say)

@@ -1,0 +1,55 @@
+"""URLs → stores in a bucket; obstore is imported here, when one is opened.
+
+The rule: credentials come from the environment, never from the URL, which is shown.
+"""
+
+import re
+from datetime import timedelta
+
+from nbresume.errors import UsageError
+from nbresume.store.remote import RemoteBackend
+
+_URL = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9._-]+)*/?")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def is_url(store: str) -> bool:
+    """Return whether the name of a store is a URL rather than a folder."""
+    return _SCHEME.match(store) is not None
+
+
+def open_remote(url: str, *, patience_s: float = 60) -> RemoteBackend:
+    """Return the store at a URL; nothing is sent yet.
+
+    Parameters
+    ----------
+    url
+        ``s3://``, ``gs://`` or ``az://``, bucket and prefix.
+    patience_s
+        So long obstore tries again what failed on the way.
+
+    Raises
+    ------
+    UsageError
+        It is no such URL, or obstore is not installed.
+    """
+    if not _URL.fullmatch(url):
+        # not repeated: it may hold a password
+        raise UsageError(
+            "the URL of the store was not opened",
+            because="it is not s3://, gs:// or az:// with a bucket and a prefix of "
+            "letters, digits, '_', '.' and '-'",
+            remedy="Set for example NBRESUME_STORE=s3://bucket/prefix; credentials "
+            "go into the environment.",
+        )
+    try:
+        from obstore.store import from_url  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise UsageError(
+            f"the store {url} was not opened",
+            because="the package obstore is not installed",
+            remedy="Type pip install 'nbresume[object-store]'.",
+        ) from error
+    patience = timedelta(seconds=patience_s)
+    store = from_url(url, retry_config={"retry_timeout": patience})
+    return RemoteBackend(store, url)

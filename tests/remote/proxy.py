@@ -1,0 +1,88 @@
+"""A proxy on the loopback interface that counts requests and lets some of them fail.
+
+The rule: it forwards bytes as they are; a fault is planted before or after the real
+call, and `seen` holds every request in the order of arrival.
+"""
+
+import http.client
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+DROP, DELAY, TWICE = "drop", "delay", "twice"
+
+
+class Proxy:
+    """Stands before a server; `plan` says what happens to the nth request.
+
+    `plan` takes the number of the request (from 0) and returns None, or what happens
+    (`DROP`, `DELAY`, `TWICE`, or a status) and whether the real call is made first.
+    """
+
+    def __init__(self, upstream):
+        self.upstream = upstream.removeprefix("http://")
+        self.plan = lambda number: None
+        self.seen = []
+        self.faults = 0
+        self.lock = threading.Lock()
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                """Say nothing."""
+
+            def handle_any(self):
+                proxy.handle(self)
+
+            do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = handle_any  # noqa: N815
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        """End it."""
+        self.server.shutdown()
+        self.server.server_close()
+
+    def handle(self, asked):
+        """Forward one request, or do to it what was planned."""
+        body = asked.rfile.read(int(asked.headers.get("Content-Length") or 0))
+        with self.lock:
+            number = len(self.seen)
+            self.seen.append((asked.command, asked.path))
+            fault = self.plan(number)
+            self.faults += fault is not None
+        what, after = fault or (None, True)
+        answer = self.forward(asked, body) if after else None
+        if what == TWICE:
+            answer = self.forward(asked, body)
+        if what == DELAY:
+            time.sleep(0.05)
+            answer = answer or self.forward(asked, body)
+        if what == DROP:
+            asked.close_connection = True
+            return
+        if isinstance(what, int):
+            answer = (what, [], b"")
+        status, headers, data = answer
+        asked.send_response_only(status)
+        for name, value in headers:
+            if name.lower() not in ("connection", "transfer-encoding"):
+                asked.send_header(name, value)
+        if not any(name.lower() == "content-length" for name, _ in headers):
+            asked.send_header("Content-Length", str(len(data)))
+        asked.end_headers()
+        asked.wfile.write(data)
+
+    def forward(self, asked, body):
+        """Make the real call; return status, headers and body."""
+        real = http.client.HTTPConnection(self.upstream, timeout=30)
+        real.request(asked.command, asked.path, body, dict(asked.headers))
+        got = real.getresponse()
+        found = (got.status, got.getheaders(), got.read())
+        real.close()
+        return found

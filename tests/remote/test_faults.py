@@ -1,0 +1,139 @@
+"""A network that fails: what was acknowledged is there, once, and nothing else."""
+
+import threading
+from contextlib import suppress
+
+import pytest
+from proxy import DELAY, DROP, TWICE, Proxy
+from store_checks import record
+
+from nbresume.errors import ConflictError, Unavailable
+from nbresume.store.chain import Chain
+from nbresume.store.drafts import Blob
+from nbresume.store.objects import Objects
+from nbresume.store.remote_open import open_remote
+from nbresume.store.trust import Trust
+
+RUN = "0123456789abcdef"
+FAULTS = [DROP, DELAY, TWICE, 409, 412, 500, 503]
+
+
+@pytest.fixture
+def proxy(s3, bucket, monkeypatch):
+    """Return a proxy through which the bucket is reached."""
+    found = Proxy(s3)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", found.url)
+    yield found
+    found.close()
+
+
+def graph(bucket, patience_s=5):
+    """Return a chain and the payloads of a run, as a fresh process opens them."""
+    backend = open_remote(bucket, patience_s=patience_s)
+    return Chain(backend, Trust(b"k" * 32), RUN), Objects(backend, RUN)
+
+
+def tiny_step(chain, objects, revision, prev):
+    """Write what a tiny step writes; return its commit record."""
+    intent = chain.append(record(revision, id=RUN, prev=prev))
+    draft = objects.draft(f"a{revision}")
+    draft.add(Blob(b"value %d" % revision))
+    draft.write()
+    commit = chain.append(record(revision + 1, id=RUN, prev=intent.digest))
+    objects.publish(f"a{revision}", {})
+    return commit
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_third_request_fails(proxy, bucket, fault, after):
+    """Steps are kept, or an error says that they may not be: never lost or doubled."""
+    chain, objects = graph(bucket)
+    proxy.plan = lambda number: (fault, after) if number % 3 == 2 else None
+    acknowledged, prev = [], ""
+    for revision in (0, 2, 4):
+        try:
+            commit = tiny_step(chain, objects, revision, prev)
+        except (ConflictError, Unavailable):
+            break
+        prev = commit.digest
+        acknowledged.append(commit)
+    proxy.plan = lambda number: None
+
+    assert proxy.faults
+    found, _ = graph(bucket)
+    there = found.follow(-1)
+    assert [one.revision for one in there] == list(range(len(there)))
+    digests = [one.digest for one in there]
+    assert [digests.count(one.digest) for one in acknowledged] == [1] * len(
+        acknowledged
+    )
+
+
+def test_the_network_goes_at_every_request_of_a_step(proxy, bucket):
+    """From the i-th request on nothing answers: a fresh graph finds whole steps."""
+    chain, objects = graph(bucket)
+    first = tiny_step(chain, objects, 0, "")
+    before = len(proxy.seen)
+    last = tiny_step(chain, objects, 2, first.digest)
+    requests = len(proxy.seen) - before
+    revision, lost, doubled, cuts = 4, 0, 0, 0
+    for cut in range(requests):
+        for after in (False, True):
+            chain, objects = graph(bucket, patience_s=0)
+            objects._rooted = chain._backend._is_fit = True
+            start = len(proxy.seen)
+            at = start + cut
+            proxy.plan = lambda n, at=at, after=after: (
+                None if n < at else (DROP, after and n == at)
+            )
+            acknowledged = None
+            with suppress(Unavailable):
+                acknowledged = tiny_step(chain, objects, revision, last.digest)
+            proxy.plan = lambda number: None
+            cuts += 1
+            chain, objects = graph(bucket)
+            there = chain.follow(-1)
+            digests = [one.digest for one in there]
+            lost += acknowledged is not None and acknowledged.digest not in digests
+            lost += digests.count(last.digest) == 0
+            doubled += len(set(digests)) != len(digests)
+            last = there[-1]
+            revision = last.revision + 1
+    print(f"{cuts} cuts, {lost} lost, {doubled} doubled")
+    assert (lost, doubled) == (0, 0)
+
+
+def test_racing_writers_count_right(bucket):
+    """Of eight writers of each revision exactly one wins."""
+    won, barrier = [], threading.Barrier(8)
+
+    def race(number):
+        chain, _ = graph(bucket)
+        barrier.wait()
+        for revision in range(5):
+            try:
+                chain.append(record(revision, id=RUN, nonce=f"{number:032x}"))
+            except ConflictError:
+                continue
+            won.append(revision)
+
+    threads = [threading.Thread(target=race, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(won) == list(range(5))
+
+
+def test_a_tiny_step_makes_six_requests_and_no_listing(proxy, bucket):
+    """Intent, pack, commit, the pack's size and two documents: nothing else."""
+    chain, objects = graph(bucket)
+    first = tiny_step(chain, objects, 0, "")
+    before = len(proxy.seen)
+    tiny_step(chain, objects, 2, first.digest)
+    made = proxy.seen[before:]
+
+    assert [method for method, _ in made] == ["PUT", "PUT", "PUT", "HEAD", "PUT", "PUT"]
+    assert not [path for _, path in made if "list-type" in path]
