@@ -5,9 +5,12 @@ The rule: credentials come from the environment, never from the URL, which is sh
 
 import re
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from nbresume.errors import UsageError
-from nbresume.store.remote import RemoteBackend
+
+if TYPE_CHECKING:
+    from nbresume.store.remote import RemoteBackend
 
 _URL = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9._-]+)*/?")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -18,7 +21,7 @@ def is_url(store: str) -> bool:
     return _SCHEME.match(store) is not None
 
 
-def open_remote(url: str, *, patience_s: float = 60) -> RemoteBackend:
+def open_remote(url: str, *, patience_s: float = 60) -> "RemoteBackend":
     """Return the store at a URL; nothing is sent yet.
 
     Parameters
@@ -50,6 +53,9 @@ def open_remote(url: str, *, patience_s: float = 60) -> RemoteBackend:
             because="the package obstore is not installed",
             remedy="Type pip install 'nbresume[object-store]'.",
         ) from error
+    # a session whose store is a folder does without it
+    from nbresume.store.remote import RemoteBackend  # noqa: PLC0415
+
     patience = timedelta(seconds=patience_s)
     store = from_url(url, retry_config={"retry_timeout": patience})
     return RemoteBackend(store, url)
