@@ -14,6 +14,7 @@ export SKIP_JUPYTER_BUILDER := 1
 BUILD := .venv-build
 JLPM := cd extension && PATH="$(CURDIR)/$(BUILD)/bin:$$PATH" jlpm
 BROWSER := .venv-browser
+REMOTE := .venv-remote
 HUB := .venv-hub
 # each worker has a server and a browser of its own
 BROWSE := $(BROWSER)/bin/python -m pytest tests/browser -n 2 --dist loadfile
@@ -21,7 +22,7 @@ EXTENSION := $(shell find extension -type f -not -path '*/node_modules/*' -not -
 PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
 .PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
-.PHONY: chromium test-hub test-browser screenshots bench-curves bench-sidebar clean
+.PHONY: chromium test-hub test-remote test-browser screenshots bench-curves bench-sidebar clean
 .PHONY: docs reference release-check every
 
 help:
@@ -38,6 +39,7 @@ help:
 	@echo "make test-extension  its types, lint and unit tests"
 	@echo "make wheel           the wheel, with the extension in it"
 	@echo "make test-browser    the sidebar in a real JupyterLab and Chromium"
+	@echo "make test-remote     a store in a bucket: an S3 server on 127.0.0.1 that is disturbed"
 	@echo "make test-hub        users, stores and nodes under a real JupyterHub"
 	@echo "make screenshots     the pictures of docs/images, taken anew"
 	@echo "make docs      the manual, in .work/manual; make reference writes its tables"
@@ -79,7 +81,7 @@ check: .make/venv
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not long and not kernel"
 
-long: chromium setup .make/browser
+long: chromium setup .make/browser test-remote
 	$(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" tests/kernel tests/fidelity tests/ui/ipython
@@ -87,7 +89,7 @@ long: chromium setup .make/browser
 	$(BIN)/python tests/crash/long_soak.py --minutes 3 --seed 20261129
 
 # every case of every long test, and the newest Python with all that it can run: hours
-every: chromium setup .make/browser test-hub
+every: chromium setup .make/browser test-hub test-remote
 	EVERY_CASE=1 $(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	EVERY_CASE=1 $(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" --ignore tests/unit --ignore tests/crash --ignore tests/corpus --ignore tests/test_docs_build.py
@@ -170,6 +172,16 @@ test-browser: chromium .make/browser
 	cd $(HUB) && PATH="$(CURDIR)/$(HUB)/bin:$$PATH" npm install --no-audit --no-fund --silent configurable-http-proxy@5
 	@touch $@
 
+.make/remote: pyproject.toml
+	@mkdir -p .make
+	rm -rf $(REMOTE)
+	$(PYTHON) -m venv $(REMOTE)
+	$(REMOTE)/bin/python -m pip install --quiet --editable '.[object-store,object-store-test]'
+	@touch $@
+
+test-remote: .make/remote
+	$(REMOTE)/bin/python -m pytest tests/remote
+
 test-hub: .make/hub
 	$(HUB)/bin/python -m pytest tests/hub
 
@@ -191,5 +203,5 @@ reference: .make/venv
 	$(BIN)/python tools/reference.py
 
 clean:
-	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) $(HUB) .work dist build
+	rm -rf .make .venv .venv-newest $(BUILD) $(BROWSER) $(HUB) $(REMOTE) .work dist build
 	rm -rf extension/lib extension/node_modules kernel_ext/nbresume/labextension

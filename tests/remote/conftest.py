@@ -1,4 +1,7 @@
-"""Fixtures: an S3 server on the loopback interface, and a store in a bucket of it."""
+"""Fixtures: an S3 server on the loopback interface, and a store in a bucket of it.
+
+Run by `make test-remote`, in an environment that has obstore and moto.
+"""
 
 import http.client
 import socket
@@ -23,8 +26,6 @@ def free_port():
 @pytest.fixture(scope="session")
 def s3():
     """Return the address of an S3 server; it ends with the tests."""
-    pytest.importorskip("obstore", reason="pip install 'nbresume[object-store]'")
-    pytest.importorskip("moto", reason="pip install 'nbresume[object-store-test]'")
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(
