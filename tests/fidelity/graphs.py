@@ -177,7 +177,7 @@ class Whole(Notebook):
         seen = {}
         for key, value in list(found.items()):
             found_in = look(value, self.namespace)
-            reach, owners = found_in.reach, view_owners(found_in.singles)
+            reach, owners = found_in.reach, view_owners(found_in.own)
             found |= {i: o for i, o in owners.items() if i not in found}
             for inner, part in reach.items():
                 if seen.setdefault(inner, key) != key and not importable(part):

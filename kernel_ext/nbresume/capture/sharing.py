@@ -5,9 +5,10 @@ share very many unnamed objects (a figure and its axes) become one unit instead
 (3,068 units of one figure took 26 s, one unit 3.5 s).
 """
 
+import gc
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from nbresume.capture.canonical import reach_outside
@@ -86,7 +87,7 @@ def tight_groups(shared: Mapping[int, tuple[Any, set[str]]]) -> list[frozenset[s
     return [names for names, count in counts.items() if count > TIGHT]
 
 
-def view_owners(singles: Iterable[Any]) -> dict[int, Any]:
+def view_owners(seen: Seen) -> dict[int, Any]:
     """Return the unnamed arrays that are looked into from several places of one value.
 
     A single view is stored as a copy of what it shows; two of one owner, or one beside
@@ -96,14 +97,30 @@ def view_owners(singles: Iterable[Any]) -> dict[int, Any]:
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return {}
-    places: dict[int, int] = {}
+    views: dict[int, int] = {}
     owners: dict[int, Any] = {}
-    for value in singles:
-        if type(value) is not numpy.ndarray:
+    for value in seen.single.values():
+        if type(value) is not numpy.ndarray or value.base is None:
             continue
         owner = value
         while type(owner.base) is numpy.ndarray:
             owner = owner.base
-        places[id(owner)] = places.get(id(owner), 0) + 1
-        owners[id(owner)] = owner
-    return {i: owners[i] for i, count in places.items() if count > 1}
+        if owner is not value:
+            views[id(owner)] = views.get(id(owner), 0) + 1
+            owners[id(owner)] = owner
+    once = {i for i, count in views.items() if count == 1 and i in seen.single}
+    held = _held(seen, once, numpy.ndarray) if once else set()
+    return {i: owners[i] for i, count in views.items() if count > 1 or i in held}
+
+
+def _held(seen: Seen, wanted: set[int], array: type) -> set[int]:
+    """Return which of these arrays something else than a view of them refers to."""
+    held: set[int] = set()
+    for value in seen.reach().values():
+        if type(value) is array:
+            continue
+        for part in gc.get_referents(value):
+            # the walk keeps short tuples out of its list
+            parts = part if type(part) is tuple else (part,)
+            held |= wanted.intersection(map(id, parts))
+    return held

@@ -160,7 +160,7 @@ class Snapshot:
             if frozenset(holders) not in tight
         }
         for seen in reaches.values():
-            loose |= sharing.view_owners(seen.single.values())
+            loose |= sharing.view_owners(seen)
         units = Units(live.names.named, loose, live.identities)
         cuts = {}
         for name, value in values.items():
