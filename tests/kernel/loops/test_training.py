@@ -82,7 +82,9 @@ def _kill_once(
     folder: Path, cells: tuple[str, str, str], dice: random.Random, items: int = FEW
 ) -> bool:
     """Kill a kernel some items after it went on; say whether it was in the loop."""
-    wanted = len(_ledger(folder)) + dice.randrange(1, 2 * EVERY)
+    before = len(_ledger(folder))
+    # three early kills in a row would leave no progress to go on from
+    wanted = (before or EVERY) + dice.randrange(1, 2 * EVERY)
     return _kill_at(folder, cells, wanted, items, pause_s=dice.random() / 100)
 
 
