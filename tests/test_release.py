@@ -17,7 +17,14 @@ PACKAGE = ROOT / "kernel_ext" / "nbresume"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 STARTED = {"ipykernel"}
 """Not imported: the kernel in which steps run is another process."""
-NOT_ASKED_FOR = {"jupyter_server", "tornado", "jupyter_client", "papermill", "obstore"}
+NOT_ASKED_FOR = {
+    "jupyter_client",
+    "jupyter_server",
+    "obstore",
+    "papermill",
+    "tornado",
+    "traitlets",
+}
 """Of the server or papermill, which import our part; of an extra; with nbclient."""
 
 

@@ -83,7 +83,10 @@ class Lab:
             **self.env,
             **env,
         }
-        manager = KernelManager(kernel_name="python3")
+        # no TCP ports: another program may take a free one before the kernel does
+        manager = KernelManager(
+            kernel_name="python3", transport="ipc", ip=str(self.folder / "socket")
+        )
         with (self.folder / "kernel.log").open("ab") as log:
             manager.start_kernel(
                 cwd=str(self.folder), env=around, stdout=log, stderr=log

@@ -7,6 +7,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from nbresume.ui.transport import own_sockets
+
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 LESSONS = (
     "01_first_resume",
@@ -41,14 +43,16 @@ def lesson(name):
 def played(notebook, folder, *, to_the_end=False):
     """Run a lesson in a clean kernel, in a copy of the folder with its helpers."""
     shutil.copytree(NOTEBOOKS / "lessons", folder / "lessons")
-    client = NotebookClient(
-        notebook,
-        timeout=300,
-        kernel_name="python3",
-        allow_errors=to_the_end,
-        resources={"metadata": {"path": str(folder)}},
-    )
-    return client.execute()
+    with own_sockets("python3") as config:
+        client = NotebookClient(
+            notebook,
+            timeout=300,
+            kernel_name="python3",
+            config=config,
+            allow_errors=to_the_end,
+            resources={"metadata": {"path": str(folder)}},
+        )
+        return client.execute()
 
 
 @pytest.mark.kernel
@@ -106,13 +110,15 @@ def test_what_is_missing_is_said(tmp_path):
     """Without the helpers beside it a lesson says which one it misses."""
     notebook = lesson("01_first_resume")
     notebook.cells = [cell for cell in notebook.cells if cell.id == "set-up"]
-    client = NotebookClient(
-        notebook,
-        kernel_name="python3",
-        allow_errors=True,
-        resources={"metadata": {"path": str(tmp_path)}},
-    )
-    said = client.execute().cells[0].outputs[-1]
+    with own_sockets("python3") as config:
+        client = NotebookClient(
+            notebook,
+            kernel_name="python3",
+            config=config,
+            allow_errors=True,
+            resources={"metadata": {"path": str(tmp_path)}},
+        )
+        said = client.execute().cells[0].outputs[-1]
 
     assert (said.ename, said.evalue) == (
         "ModuleNotFoundError",

@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from tqdm import tqdm
+from traitlets.config import Config
 
 from nbresume import errors
 from nbresume.errors import (
@@ -33,6 +34,7 @@ from nbresume.errors import (
 )
 from nbresume.plan.header import step_name_of
 from nbresume.plan.notebook import parse_notebook
+from nbresume.ui.transport import own_sockets
 from nbresume.ui.writing import write_whole
 
 # nbformat publishes no types
@@ -279,10 +281,16 @@ class _Runner:
         return cells[-1].name if cells else ""
 
     def run(self) -> None:
+        kernel = self._order.kernel or self._kernel()
+        with own_sockets(kernel) as config:
+            self._run(kernel, config)
+
+    def _run(self, kernel: str, config: Config) -> None:
         client = self._client = NotebookClient(
             self._notebook,
             timeout=None,
-            kernel_name=self._order.kernel or self._kernel(),
+            kernel_name=kernel,
+            config=config,
             # the kernel's warnings would tear the progress bar; errors still show
             extra_arguments=["--log-level=ERROR"],
             resources={"metadata": {"path": str(self._order.notebook.parent)}},

@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,6 +70,13 @@ def _text(kind: str, content: dict) -> str:
     return ""
 
 
+def _transport(folder: str, options: dict) -> dict[str, str]:
+    """Return how to reach a kernel: a free TCP port may be taken before it is used."""
+    if options.get("ports"):
+        return {}
+    return {"transport": "ipc", "ip": f"{folder}/s"}
+
+
 class Kernel:
     """One kernel process and a client."""
 
@@ -84,7 +92,10 @@ class Kernel:
         if notebook:
             env["JPY_SESSION_NAME"] = str(folder / notebook)
         env |= options.get("env", {})
-        self._manager = KernelManager(kernel_name="python3")
+        self._sockets = tempfile.TemporaryDirectory(prefix="kernel-")
+        self._manager = KernelManager(
+            kernel_name="python3", **_transport(self._sockets.name, options)
+        )
         # jupyter_client puts this Python in place of "python" only where it is first
         argv = self._manager.kernel_spec.argv
         argv[:1] = [*options.get("under", []), sys.executable]
@@ -105,7 +116,7 @@ class Kernel:
 
     @property
     def shell_port(self) -> int:
-        """The port on which requests come and replies go."""
+        """The port on which requests come and replies go, of one made with `ports`."""
         return self._manager.shell_port
 
     # -- cells ------------------------------------------------------------------
@@ -216,6 +227,7 @@ class Kernel:
         self.process.wait()
         if self.process.stderr is not None:
             self.process.stderr.close()
+        self._sockets.cleanup()
 
     def __enter__(self) -> Self:
         return self

@@ -104,7 +104,7 @@ def trace(folder: Path, env: dict[str, str] | None = None) -> Trace:
     save(folder / "main.ipynb", LOAD, FIRST, ONE, TWO)
     under = ["strace", "-f", "--seccomp-bpf", "-yy", "-qq", "-s", "600"]
     under += ["-e", f"trace={CALLS}", "-e", "signal=none", "-o", str(log)]
-    kernel = Kernel(folder, under=under, env=env or {})
+    kernel = Kernel(folder, under=under, env=env or {}, ports=True)
     try:
         for number, code in enumerate((LOAD, FIRST, ONE, TWO)):
             kernel.ok(code, f"c{number}")

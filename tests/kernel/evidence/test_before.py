@@ -54,7 +54,7 @@ def trace(folder, env=None):
     save(folder / "main.ipynb", LOAD, CONNECT, START)
     under = ["strace", "-f", "--seccomp-bpf", "-yy", "-qq", "-s", "200"]
     under += ["-e", f"trace={CALLS}", "-e", "signal=none", "-o", str(log)]
-    kernel = Kernel(folder, under=under, env=env or {})
+    kernel = Kernel(folder, under=under, env=env or {}, ports=True)
     try:
         kernel.ok(LOAD, "c0")
         kernel.ok(CONNECT, "c1")

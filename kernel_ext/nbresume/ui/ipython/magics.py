@@ -140,7 +140,9 @@ def _open(shell: Any, settings: Settings, spans: Spans) -> Session:
 def _own_calls(shell: Any) -> OwnCalls:
     """Return what the shell and its kernel do for themselves while a step runs."""
     application = getattr(getattr(shell, "kernel", None), "parent", None)
-    ports = (getattr(application, name, 0) for name in _PORTS)
+    # the numbers of other transports are no ports
+    is_tcp = getattr(application, "transport", "tcp") == "tcp"
+    ports = (getattr(application, name, 0) for name in _PORTS if is_tcp)
     return OwnCalls(
         ports=frozenset(port for port in ports if port),
         # its thread opens the history's database whenever it comes to it
