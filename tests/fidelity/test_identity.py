@@ -40,6 +40,40 @@ CASES = {
         ("p.q = q", "p.q is q and q[0].q is q and p.me() is p"),
         ("s = P()", "type(s) is P and type(p) is old and Q.__mro__[1] is old"),
     ),
+    "many instances": (
+        (
+            "class P:\n    def __init__(self, n):\n        self.n, self.t = n, [n]",
+            "P(1).t == [1]",
+        ),
+        (
+            "many = [P(i) for i in range(60)] + [{'k': [i]} for i in range(40)]",
+            "type(many[7]) is P and many[7].t == [7] and many[99]['k'] == [39]",
+        ),
+        ("many[5].t = many[6].t", "many[5].t is many[6].t and many[6].t == [6]"),
+        ("one = many[3]", "one is many[3] and type(one) is P"),
+        ("pair = [many[0].t, 5]", "pair[0] is many[0].t and pair[0] == [0]"),
+        (
+            (
+                "class S:\n    __slots__ = ('a', 'b')\n"
+                "row = [S() for _ in range(64)]\n"
+                "for i, s in enumerate(row):\n    s.a, s.b = i, (i, [i])"
+            ),
+            "type(row[9]) is S and row[9].b == (9, [9]) and s is row[63]",
+        ),
+        ("del s, i", "row[63].b == (63, [63]) and 's' not in globals()"),
+        ("P.twice = lambda self: self.n * 2", "many[8].twice() == 16"),
+        ("old = P\nclass P:\n    n = 9", "type(many[0]) is old is not P"),
+        ("held = vars(many[9])", "many[9].__dict__ is held and held['n'] == 9"),
+        ("many.append(many)", "many[-1] is many and type(many[0]) is old"),
+        ("del one, held, old, pair, many[-1]", "many[3].n == 3 and len(many) == 100"),
+        (
+            (
+                "from argparse import Namespace\n"
+                "spaces = [Namespace(n=i) for i in range(50)]"
+            ),
+            "type(spaces[3]) is Namespace and spaces[3].n == 3",
+        ),
+    ),
     "vars of an object": (
         ("class A:\n    pass\na = A()\na.n = [1]", "a.n == [1]"),
         ("d = vars(a)", "d is a.__dict__"),

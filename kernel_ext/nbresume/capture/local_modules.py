@@ -8,6 +8,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
+from itertools import compress
 from typing import Any, Final
 
 _SPEAKING: Final = (types.ModuleType, types.FunctionType, type)
@@ -90,8 +91,10 @@ def _homes(values: list[Any]) -> set[str]:
     # there may be a million values, and rarely more than a few classes
     kinds = set(map(type, values))
     homes = {_name(kind.__module__) for kind in kinds}
-    if any(issubclass(kind, _SPEAKING) for kind in kinds):
-        homes |= {_home(value) for value in values if isinstance(value, _SPEAKING)}
+    speaking = {kind for kind in kinds if issubclass(kind, _SPEAKING)}
+    if speaking:
+        are_speaking = map(speaking.__contains__, map(type, values))
+        homes |= {_home(value) for value in compress(values, are_speaking)}
     return homes
 
 

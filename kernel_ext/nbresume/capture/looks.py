@@ -103,6 +103,19 @@ def _are_same(
     )
 
 
+class Rows(Struct, frozen=True):
+    """A value that is one large table of data and of plain instances."""
+
+    kinds: tuple[type, ...]
+    """The classes of its instances, each once."""
+    held: list[Sequence[Any]]
+    """All that is no leaf and stands below the value, but for the classes."""
+
+    def holds_any(self, ids: AbstractSet[int]) -> bool:
+        """Say whether one of these objects, by their ids, stands below the value."""
+        return any(not ids.isdisjoint(map(id, row)) for row in self.held)
+
+
 class Look(Struct, dict=True):
     """What the walk found out about a value."""
 
@@ -124,6 +137,8 @@ class Look(Struct, dict=True):
     """Something was reached through an object with a name first, and then without."""
     is_data: bool = False
     """It consists of Python's own containers and leaves, and of nothing else."""
+    rows: "Rows | None" = None
+    """What it consists of, if that is data and plain instances, taken as a table."""
 
     @cached_property
     def reach(self) -> dict[int, Any]:

@@ -233,7 +233,8 @@ class Snapshot:
             return remembered.unit
         cut = graph.cuts.get(object_id, UNKNOWN)
         is_data = look.is_data and {object_id}.issuperset(cut)
-        dumped = self._dump([object_id], graph, captured, is_data=is_data)
+        kinds = None if is_data else graph.units.kinds_of(look)
+        dumped = self._dump([object_id], graph, captured, is_data=is_data, kinds=kinds)
         self._cache[object_id] = Remembered(look.digest, cut, dumped)
         return dumped
 
@@ -255,6 +256,7 @@ class Snapshot:
         captured: Captured,
         *,
         is_data: bool = False,
+        kinds: tuple[type, ...] | None = None,
     ) -> tuple[str, list[str], list[str]]:
         sys.audit("nbresume.capture", object_ids[0])
         dumped: Dumped = dump(
@@ -262,6 +264,7 @@ class Snapshot:
             units=graph.units,
             namespace=self._live.namespace,
             is_data=is_data,
+            kinds=kinds,
         )
         name = object_ids[0]
         stream = _add(captured, dumped.stream, name)

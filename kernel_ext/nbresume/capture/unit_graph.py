@@ -49,6 +49,16 @@ class Units(Mapping[int, str]):
         """Return the id() of those that the pickle of a value meets."""
         return seen.inside(self._named.keys()) | seen.inside(self._loose.keys())
 
+    def kinds_of(self, seen: Look) -> tuple[type, ...] | None:
+        """Return the classes of a table's instances; None if it is no whole one.
+
+        It is none if something else in it than a class is pickled by itself.
+        """
+        rows = seen.rows
+        if rows is None or rows.holds_any(self._named.keys()):
+            return None
+        return None if rows.holds_any(self._loose.keys()) else rows.kinds
+
     def holds(self, object_id: str) -> bool:
         """Say whether an object with this object id is pickled by itself."""
         value = self._ids.object_of(object_id)

@@ -5,6 +5,7 @@ import copyreg
 import functools
 import gc
 import pickle
+import pickletools
 import sys
 import typing
 
@@ -90,6 +91,43 @@ def test_buffers_are_flat_bytes_with_type_and_shape():
     assert (buffer.data.format, buffer.data.ndim, buffer.data.nbytes) == ("B", 1, 48)
     array[0, 0] = 7
     assert np.frombuffer(buffer.data)[0] == 7
+
+
+class _Point:
+    def __init__(self, x):
+        self.x = x
+
+
+def _operations(stream):
+    return [code.name for code, *_ in pickletools.genops(stream)]
+
+
+def test_the_class_of_many_instances_is_referred_to_once():
+    """The stream is a plain pickle, and each instance has that class again."""
+    points = [_Point(i) for i in range(100)]
+    points[7] = points[8]
+    units = {id(_Point): "o3", id(points): "o1"}
+    dumped = dump([points], units=units, namespace={}, kinds=(_Point,))
+    found = rebuild(dumped.stream, [], resolve={"o3": _Point}.__getitem__, namespace={})
+
+    assert dumped.refs == {"o3"}
+    assert _operations(dumped.stream).count("BINPERSID") == 1
+    assert b"_Point" not in dumped.stream
+    assert [type(one) for one in found] == [_Point] * 100
+    assert [one.x for one in found] == [one.x for one in points]
+    assert found[7] is found[8]
+
+
+def test_a_class_without_a_name_is_written_with_its_instances(monkeypatch):
+    """No import finds it, and no unit holds it: it is in the stream, whole."""
+    monkeypatch.setattr(_Point, "__module__", "__main__")
+    points = [_Point(i) for i in range(3)]
+    dumped = dump([points], units={}, namespace={}, kinds=(_Point,))
+    found = rebuild(dumped.stream, [], resolve=None, namespace={})
+
+    assert [one.x for one in found] == [0, 1, 2]
+    assert type(found[0]) is not _Point
+    assert type(found[0]).__qualname__ == "_Point"
 
 
 def test_dates_say_their_own_type():
