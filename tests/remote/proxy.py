@@ -1,7 +1,7 @@
 """A proxy on the loopback interface that counts requests and lets some of them fail.
 
 The rule: it forwards bytes as they are; a fault is planted before or after the real
-call, and `seen` holds every request in the order of arrival.
+call. `seen` holds every request in the order of arrival, `spans` when each was here.
 """
 
 import http.client
@@ -23,6 +23,7 @@ class Proxy:
         self.upstream = upstream.removeprefix("http://")
         self.plan = lambda number: None
         self.seen = []
+        self.spans = []
         self.faults = 0
         self.lock = threading.Lock()
         proxy = self
@@ -54,6 +55,7 @@ class Proxy:
         with self.lock:
             number = len(self.seen)
             self.seen.append((asked.command, asked.path))
+            self.spans.append([time.monotonic(), None])
             fault = self.plan(number)
             self.faults += fault is not None
         what, after = fault or (None, True)
@@ -75,8 +77,19 @@ class Proxy:
                 asked.send_header(name, value)
         if not any(name.lower() == "content-length" for name, _ in headers):
             asked.send_header("Content-Length", str(len(data)))
+        self.spans[number][1] = time.monotonic()
         asked.end_headers()
         asked.wfile.write(data)
+
+    def round_trips(self, since):
+        """Return how many requests since then came one after the other."""
+        count, until = 0, 0.0
+        for begun, ended in self.spans[since:]:
+            if begun >= until:
+                count, until = count + 1, ended
+            else:
+                until = max(until, ended)
+        return count
 
     def forward(self, asked, body):
         """Make the real call; return status, headers and body."""

@@ -79,10 +79,11 @@ class BackendTests:
 
     def test_derived_metadata_is_replaced(self, backend):
         """Publishing again leaves the newer text."""
-        backend.publish("g/zarr.json", b"{}")
-        backend.publish("g/zarr.json", b'{"a":1}')
+        backend.publish({"g/zarr.json": b"{}", "g/a/zarr.json": b"[]"})
+        backend.publish({"g/zarr.json": b'{"a":1}'})
 
         assert backend.read("g/zarr.json") == b'{"a":1}'
+        assert backend.read("g/a/zarr.json") == b"[]"
 
     def test_a_link_holds_the_same_bytes(self, backend):
         """A linked file has the bytes of its source, and a name of its own."""

@@ -35,7 +35,7 @@ def test_a_store_is_private_and_unknown_to_git(local):
     """Only the user may look into the store, and git does not."""
     local.create("journal/c1/0000000000.rec", b"one")
     local.write("data.zarr/r/a/c.0", [b"two"])
-    local.publish("data.zarr/zarr.json", b"{}")
+    local.publish({"data.zarr/zarr.json": b"{}"})
 
     assert local.read(".gitignore") == b"*\n"
     for folder in ("", "tmp", "journal", "journal/c1", "data.zarr", "data.zarr/r/a"):
@@ -205,7 +205,7 @@ def test_a_failing_device_is_told_and_leaves_nothing(local, monkeypatch, code, s
         for attempt in (
             lambda: local.create("a/b", b"x"),
             lambda: local.write("g/b", [b"x"]),
-            lambda: local.publish("g/c", b"x"),
+            lambda: local.publish({"g/c": b"x"}),
         ):
             with pytest.raises(Unavailable, match=says):
                 attempt()

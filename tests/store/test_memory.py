@@ -21,9 +21,9 @@ def test_power_loss_takes_what_was_not_sealed(memory):
     memory.create("a", b"1")
     memory.write("g/b", [b"2"])
     memory.write("h/c", [b"3"])
-    memory.publish("g/d", b"4")
+    memory.publish({"g/d": b"4"})
     memory.seal(["g"])
-    memory.publish("g/e", b"5")
+    memory.publish({"g/e": b"5"})
 
     memory.lose_power()
 

@@ -113,10 +113,12 @@ def test_a_group_is_seen_once_it_is_published(local):
 def test_arrays_of_every_shape_are_equal(local, array):
     """Arrays without axes, without items, with one or many are all read equal."""
     grid = grid_of(array.shape, array.itemsize)
-    local.publish("data.zarr/zarr.json", groups.group_metadata({}))
+    metadata = groups.array_metadata(array.shape, array.dtype.str, grid.chunk_shape)
     local.publish(
-        "data.zarr/x/zarr.json",
-        groups.array_metadata(array.shape, array.dtype.str, grid.chunk_shape),
+        {
+            "data.zarr/zarr.json": groups.group_metadata({}),
+            "data.zarr/x/zarr.json": metadata,
+        }
     )
     written: list[str] = []
     data = bytes_of(array)

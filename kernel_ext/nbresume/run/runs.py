@@ -54,7 +54,7 @@ class Runs:
     def note(self, claimed: Claimed) -> None:
         """Repeat a claim in ``runs/``, where it is found without reading a chain."""
         key = f"runs/{claimed.run_id}/{claimed.epoch:010d}"
-        self._backend.publish(key, canonical(claimed))
+        self._backend.publish({key: canonical(claimed)})
 
     def ids(self) -> set[str]:
         """Return the id of each run that has a chain."""

@@ -68,10 +68,13 @@ class Draft:
         *,
         known: chunks.Known,
         make_root: Callable[[], None],
+        packed: Callable[[str, int], None],
     ) -> None:
         self._backend = backend
         self._known = known
         self._make_root = make_root
+        self._packed = packed
+        """Is told the folder and the bytes of a pack once it is durable."""
         self._folder = folder
         self._group = folder.rpartition("/")[2]
         self._places: dict[str, Place] = {}
@@ -149,6 +152,8 @@ class Draft:
                 folders.append(self._write_pack(written))
             self._backend.seal(folders)
             self._learn()
+            if self._pack:
+                self._packed(folders[-1], len(self._pack))
         except BaseException:
             # No record names these files, and a full disk needs their space.
             for key in written:

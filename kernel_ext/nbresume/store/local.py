@@ -15,7 +15,7 @@ import secrets
 import stat
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -100,8 +100,12 @@ class LocalBackend:
                 disk.flush_folder(self._path(folder))
             self._make_lasting(folders)
 
-    def publish(self, key: str, data: bytes) -> None:
-        """Put derived metadata under the key."""
+    def publish(self, documents: Mapping[str, bytes]) -> None:
+        """Put derived metadata under keys, one after the other."""
+        for key, data in documents.items():
+            self._publish_one(key, data)
+
+    def _publish_one(self, key: str, data: bytes) -> None:
         path = self._path(key)
         with disk.reporting(f"{key} was not written to the store"):
             self.prepare()
@@ -290,7 +294,7 @@ def _try_out(backend: LocalBackend) -> None:
             backend.root, f"it is no store and holds other things ({min(strangers)})"
         )
     backend.prepare()
-    backend.publish(".gitignore", b"*\n")
+    backend.publish({".gitignore": b"*\n"})
 
 
 def _probe(staging: str) -> None:

@@ -5,7 +5,7 @@ exactly what nobody promised to keep.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken
 from nbresume.store.port import Begun, Buffer, check_key, folder_of
@@ -105,12 +105,13 @@ class MemoryBackend:
             self._fragile -= here - self._unflushed
             self._end("seal", count)
 
-    def publish(self, key: str, data: bytes) -> None:
-        """Put derived metadata under the key."""
-        count = self._begin("publish", key)
-        self.files[check_key(key)] = data
-        self._fragile.add(key)
-        self._end("publish", count)
+    def publish(self, documents: Mapping[str, bytes]) -> None:
+        """Put derived metadata under keys, one after the other."""
+        for key, data in documents.items():
+            count = self._begin("publish", key)
+            self.files[check_key(key)] = data
+            self._fragile.add(key)
+            self._end("publish", count)
 
     def link(self, source: str, key: str) -> None:
         """Let `key` hold the bytes of `source` without a copy."""

@@ -28,6 +28,8 @@ class Objects:
         self._run_id = run_id
         self._rooted = False
         self._known = chunks.Known()
+        self._packs: dict[str, int] = {}
+        """Folder → bytes of each pack that was written from here, until it is shown."""
 
     def draft(self, group: str) -> Draft:
         """Return an empty draft of a group; nothing is written yet."""
@@ -36,6 +38,7 @@ class Objects:
             check_key(f"{ROOT}/{self._run_id}/{group}"),
             known=self._known,
             make_root=self.make_root,
+            packed=self._packs.__setitem__,
         )
 
     def read(self, place: Place, digest: str) -> memoryview:
@@ -93,9 +96,10 @@ class Objects:
         """Show the group to plain zarr; can be repeated, and is not durable."""
         self.make_root()
         pack = self._pack_metadata(group)
-        if pack is not None:
-            self._backend.publish(*pack)
-        self._backend.publish(self._metadata(group), groups.group_metadata(attributes))
+        # the pack's first: a group that is found is whole, where there is an order
+        documents = dict([pack] if pack else [])
+        documents[self._metadata(group)] = groups.group_metadata(attributes)
+        self._backend.publish(documents)
 
     def is_published(
         self, group: str, attributes: Mapping[str, Any] | None = None
@@ -115,7 +119,9 @@ class Objects:
     def _pack_metadata(self, group: str) -> tuple[str, bytes] | None:
         """Return key and bytes of what shows a pack to plain zarr: its size says it."""
         folder = f"{self._metadata(group).rpartition('/')[0]}/{PACK}"
-        size = self._backend.size(f"{folder}/{PACK_CHUNK}")
+        size = self._packs.pop(folder, None)
+        if size is None:
+            size = self._backend.size(f"{folder}/{PACK_CHUNK}")
         if size is None:
             return None
         data = groups.array_metadata((size,), "uint8", (size,))
@@ -129,7 +135,7 @@ class Objects:
             key = f"{folder}/{groups.METADATA}"
             # After power loss it may be there without its bytes.
             if not self._is_group(key):
-                self._backend.publish(key, groups.group_metadata({}))
+                self._backend.publish({key: groups.group_metadata({})})
         self._rooted = True
 
     def _read_array(self, folder: str, place: Place, target: memoryview) -> str:

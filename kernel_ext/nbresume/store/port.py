@@ -7,7 +7,7 @@ keys (``journal/<id>/0000000003.rec``), never of paths.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from nbresume.errors import UsageError
@@ -117,8 +117,10 @@ class Backend(Protocol):
             The device failed, or a folder is gone.
         """
 
-    def publish(self, key: str, data: bytes) -> None:
-        """Put derived metadata under the key, replacing what was there; not durable.
+    def publish(self, documents: Mapping[str, bytes]) -> None:
+        """Put derived metadata under keys, replacing what was there; not durable.
+
+        If it fails, some of them may be there.
 
         Raises
         ------

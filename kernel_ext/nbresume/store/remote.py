@@ -5,10 +5,11 @@ not at all, and the second writer of a key loses. Whatever the service answers t
 what decides is what the key holds afterwards.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nbresume.errors import Damaged, KeyMissing, Unavailable
+from nbresume.model.threads import in_threads
 from nbresume.store import remote_errors as told
 from nbresume.store.port import Begun, Buffer, check_key
 
@@ -69,8 +70,12 @@ class RemoteBackend:
         for folder in folders:
             check_key(folder)
 
-    def publish(self, key: str, data: bytes) -> None:
-        """Put derived metadata under the key."""
+    def publish(self, documents: Mapping[str, bytes]) -> None:
+        """Put derived metadata under keys, two at a time: each is a round trip."""
+        in_threads(self._publish_one, [*documents.items()])
+
+    def _publish_one(self, document: tuple[str, bytes]) -> None:
+        key, data = document
         check_key(key)
         with told.reporting(f"{key} was not written to the store", self.url):
             self._obstore.put(self._store, key, data, use_multipart=False)
@@ -194,7 +199,7 @@ class RemoteBackend:
         """Make sure once, before anything is kept, that a key is created once."""
         if self._is_fit:
             return
-        self.publish(PROBE, b"probe")
+        self.publish({PROBE: b"probe"})
         if self._put_once(PROBE, b"probe", "the store was not tried out"):
             raise told.unfit(self.url)
         self._is_fit = True
