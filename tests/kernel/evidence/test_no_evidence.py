@@ -78,8 +78,10 @@ FAULTS = {
         "fork",
         (
             "from nbresume.compose.watch import _ProcessHook\n"
-            "def tell(self, *event):\n    for told in self._watchers:\n"
-            "        told(*event)\n_ProcessHook._tell = tell"
+            "def tell(self, name, args, frame):\n"
+            "    for told, events in self._watchers:\n"
+            "        if name in events:\n            told(name, args, frame)\n"
+            "_ProcessHook._tell = tell"
         ),
     ),
     "worker-sockets-count": (
