@@ -45,16 +45,16 @@ OPTIONAL = ("polars", "torch", "sqlalchemy")
 
 
 DRAWN = {
-    "test_28_stopped_while_another_takes_over": 4,
+    "test_28_stopped_while_another_takes_over": 6,
     "test_27_killed_while_a_person_decides": 3,
-    "test_a_device_that_fails_there": 2,
+    "test_a_device_that_fails_there": 3,
     "test_a_kernel_that_ends_around_a_call": 2,
     "test_a_kernel_that_ends_in_a_loop": 3,
-    "test_a_kernel_that_ends_there": 2,
+    "test_a_kernel_that_ends_there": 3,
     "test_a_store_whose_reply_is_lost": 2,
-    "test_edits_of_every_notebook_without_headers": 3,
-    "test_every_edit_of_every_notebook": 3,
-    "test_no_power_cut_loses_anything": 2,
+    "test_edits_of_every_notebook_without_headers": 5,
+    "test_every_edit_of_every_notebook": 5,
+    "test_no_power_cut_loses_anything": 4,
 }
 """Long test → one of so many of its cases is run, the same ones each time."""
 BY_HAND = {
