@@ -23,7 +23,7 @@ PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
 .PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
 .PHONY: chromium test-hub test-remote test-browser screenshots bench-curves bench-sidebar clean
-.PHONY: docs reference release-check every
+.PHONY: docs reference release-check every bench-remote
 
 help:
 	@echo "make demo   run the flights pipeline, kill its kernel, resume, compare"
@@ -35,6 +35,7 @@ help:
 	@echo "make soak MINUTES=30   kill, stop and fence four kernels over one run"
 	@echo "make bench  nbresume beside its peers in real kernels, as ratios; BENCH=\"--scale 0.1\""
 	@echo "make bench-curves      its cost over steps, names and bytes"
+	@echo "make bench-remote      a tiny step in a bucket, over two conditional puts"
 	@echo "make extension       build the JupyterLab extension (node comes from PyPI)"
 	@echo "make test-extension  its types, lint and unit tests"
 	@echo "make wheel           the wheel, with the extension in it"
@@ -112,6 +113,9 @@ bench: .make/venv
 
 bench-sidebar: chromium .make/browser
 	EVERY_CASE=1 $(BROWSER)/bin/python -m pytest tests/browser/test_sidebar_thousand.py
+
+bench-remote: .make/remote
+	$(REMOTE)/bin/python benchmarks/bench_remote.py
 
 bench-curves: .make/venv
 	PYTHONPATH=benchmarks $(BIN)/python -m peers.curves $(CURVES)
