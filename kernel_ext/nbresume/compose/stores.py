@@ -6,6 +6,7 @@ The rule: the only place that names backends.
 import hashlib
 import re
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -95,8 +96,13 @@ def _all_of(chain: Chain, newest: int | None) -> list[Link]:
     return [] if newest is None else [chain.read(r) for r in range(newest + 1)]
 
 
-def open_store(place: Place, *, create: bool) -> OpenStore:
+def open_store(place: Place, *, create: bool, new_id: str = "") -> OpenStore:
     """Open a store; make it and the user's key if `create`.
+
+    Parameters
+    ----------
+    new_id
+        The id of a store that is made; empty for a fresh one.
 
     Raises
     ------
@@ -106,15 +112,18 @@ def open_store(place: Place, *, create: bool) -> OpenStore:
         The store is of a format that this release cannot read.
     """
     backend = _open_backend(place.store, create=create)
-    new_id = secrets.token_hex(16) if create else None
-    layout = open_layout(backend, new_id=new_id)
+    fresh = new_id or secrets.token_hex(16)
+    layout = open_layout(backend, new_id=fresh if create else None)
     if create:
-        key = load_key(place.key_file, create=lambda: secrets.token_bytes(32))
-    else:
-        key = _key_or_none(place)
-    pins = load_pins(place.pins_file(layout.store_id))
-    trust = Trust(key_of_store(key, layout.store_id), pins=pins)
+        load_key(place.key_file, create=lambda: secrets.token_bytes(32))
+    trust = trust_in(place, layout.store_id)
     return OpenStore(backend, layout.store_id, trust, place)
+
+
+def trust_in(place: Place, store_id: str) -> Trust:
+    """Return what vouches for the records of a store, wherever they lie now."""
+    key, pins = _key_or_none(place), load_pins(place.pins_file(store_id))
+    return Trust(key_of_store(key, store_id), pins=pins)
 
 
 def where(store: str, folder: Path = Path()) -> Path | str:
@@ -167,14 +176,21 @@ def trust_store(store: OpenStore) -> list[str]:
     pins_file = store.place.pins_file(store.store_id)
     pinned = []
     for checkpoint_id in store.backend.names("journal"):
-        links = store.read_chain(checkpoint_id)
-        heads = [
-            link
-            for link, after in zip(links, [*links[1:], None], strict=True)
-            if link.envelope is not None and (after is None or after.envelope is None)
-        ]
+        heads = heads_of(store.read_chain(checkpoint_id))
         for link in heads:
             save_pin(pins_file, checkpoint_id, link.revision, link.digest)
         if heads:
             pinned.append(checkpoint_id)
     return pinned
+
+
+def heads_of(links: Sequence[Link]) -> list[Link]:
+    """Return the records of a chain on which all others hang.
+
+    Below a damaged record the hash chain is cut: the one before it is one of them.
+    """
+    return [
+        link
+        for link, after in zip(links, [*links[1:], None], strict=True)
+        if link.envelope is not None and (after is None or after.envelope is None)
+    ]

@@ -62,6 +62,17 @@ class Chain:
             envelope=self._parse(data, revision),
         )
 
+    def stored(self, revision: int) -> tuple[str, bytes]:
+        """Return under which key a record lies, and its bytes as they were found.
+
+        Raises
+        ------
+        KeyMissing
+            There is no such revision.
+        """
+        key = self._key(revision)
+        return key, self._backend.read(key)
+
     def follow(self, revision: int) -> list[Link]:
         """Return the records that stand after `revision` now, oldest first."""
         found: list[Link] = []

@@ -20,6 +20,8 @@ from nbresume.store import disk
 
 KEY_BYTES = 32
 _FINGERPRINT = b"nbresume key fingerprint 1"
+_MARK = b"nbresume mark 1\n"
+"""Before bytes that are no record: none of them is taken for one."""
 _OTHERS = 0o077
 
 
@@ -47,6 +49,10 @@ class Trust:
         self._pins = dict(pins or {})
         self._key_id = hmac.new(key, _FINGERPRINT, hashlib.sha256).hexdigest()[:16]
 
+    def accepting(self, pins: Mapping[tuple[str, int], str]) -> "Trust":
+        """Return one that accepts these records too, and keeps that nowhere."""
+        return Trust(self._key, pins=self._pins | dict(pins))
+
     @property
     def key_id(self) -> str:
         """The public name of the key: 16 hex digits that tell nothing about it."""
@@ -56,6 +62,14 @@ class Trust:
         """Return the envelope with this key's name and signature."""
         named = msgspec.structs.replace(envelope, key_id=self._key_id, mac="")
         return msgspec.structs.replace(named, mac=self._mac(named))
+
+    def mark(self, data: bytes) -> str:
+        """Return this key's signature of bytes that are no record."""
+        return hmac.new(self._key, _MARK + data, hashlib.sha256).hexdigest()
+
+    def knows(self, data: bytes, mark: str) -> bool:
+        """Say whether this key has signed these bytes."""
+        return hmac.compare_digest(self.mark(data).encode(), mark.encode())
 
     def vouch(self, links: Sequence[Link]) -> list[Link]:
         """Return the links; the damaged ones have lost their envelope.

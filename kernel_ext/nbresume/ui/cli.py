@@ -23,6 +23,7 @@ from nbresume.run.ways import WHOLE
 from nbresume.settings import __version__
 from nbresume.ui import autoload, deciding, text
 from nbresume.ui.asking import Asked, ask, history_of, world_of
+from nbresume.ui.backups import export_, import_
 from nbresume.ui.cell_locks import unlock_cells
 from nbresume.ui.deciding import ask_to_decide
 from nbresume.ui.other_runs import StoreName, compare, diff, fork, runs, say, store_in
@@ -309,7 +310,7 @@ def migrate(folder: Path | str, because: str, *, undo: bool, take_over: bool) ->
         )
 
 
-for command in (runs, fork, compare, diff):
+for command in (runs, fork, compare, diff, export_, import_):
     cli.add_command(command)
 
 

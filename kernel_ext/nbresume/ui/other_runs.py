@@ -22,9 +22,12 @@ _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
 
 
 class StoreName(click.ParamType):  # type: ignore[type-arg] # generic since 8.3
-    """A folder that exists, or the URL of an object store."""
+    """A folder, or the URL of an object store."""
 
     name = "store"
+
+    def __init__(self, *, must_exist: bool = True) -> None:
+        self._must_exist = must_exist
 
     def convert(
         self,
@@ -36,9 +39,8 @@ class StoreName(click.ParamType):  # type: ignore[type-arg] # generic since 8.3
         found = value if isinstance(value, Path) else where(value)
         if isinstance(found, str):
             return found
-        checked: Path = click.Path(path_type=Path, exists=True).convert(
-            found, param, ctx
-        )
+        path = click.Path(path_type=Path, exists=self._must_exist)
+        checked: Path = path.convert(found, param, ctx)
         return checked
 
 

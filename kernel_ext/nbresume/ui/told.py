@@ -3,7 +3,9 @@
 import msgspec
 
 from nbresume.capture.differences import Difference
+from nbresume.compose.exporting import Exported
 from nbresume.compose.forking import Fork
+from nbresume.compose.importing import Imported
 from nbresume.compose.traveling import Traveled
 from nbresume.model.values import Origin
 from nbresume.run.comparing import Changed, CommitDiff, RunComparison, StepPair
@@ -211,3 +213,32 @@ def _values(found: Difference) -> str:
     if found.columns:
         parts.append(f"columns {some(found.columns)}")
     return ", ".join(parts) or "the values differ"
+
+
+def exported(done: Exported) -> str:
+    """Return what a backup holds."""
+    what = [f"{len(done.runs)} runs", f"{done.records} records"]
+    what += [f"{len(done.checkpoints)} checkpoints"] if done.checkpoints else []
+    what += [text.size(done.bytes), "read back whole"]
+    lines = [f"{done.file}: {', '.join(what)}"]
+    lines += [f"damaged: {problem}" for problem in done.problems]
+    return "\n".join(lines)
+
+
+def imported(done: Imported, *, only_checked: bool) -> str:
+    """Return which runs came into a store, and what to type next."""
+    runs = [*done.runs, *done.checkpoints]
+    held = f"{some(runs)} ({done.records} records) of {done.made_at}, {done.made_by}"
+    lines = [f"whole: {held}" if only_checked else f"{done.store} has now {held}"]
+    lines += [f"damaged: {problem}" for problem in done.problems]
+    if not done.trusted and only_checked:
+        lines.append("written under another key: it would be imported and not loaded")
+    elif not done.trusted:
+        lines.append(
+            "written under another key: nothing of it is loaded before you type "
+            f"nbresume trust {done.store}"
+        )
+    if not only_checked:
+        lines += [f"to go on with it: NBRESUME_RUN={run}" for run in done.runs[:1]]
+        lines.append("what happened after that time is not in it, effects neither")
+    return "\n".join(lines)
