@@ -148,7 +148,13 @@ class Runs:
         return found
 
 
-def choose_run(runs: Runs, world: World, *, named: str = "") -> str:
+def choose_run(
+    runs: Runs,
+    world: World,
+    *,
+    named: str = "",
+    may_see: Callable[[str], bool] = lambda _path: True,
+) -> str:
     """Return the id of the run that this notebook goes on with, or a fresh one.
 
     Parameters
@@ -159,6 +165,8 @@ def choose_run(runs: Runs, world: World, *, named: str = "") -> str:
         Tells the notebook's path and cells, tells the person.
     named
         A run that was asked for by setting.
+    may_see
+        Whether who asks may know of a run of the notebook that had this path.
     """
     if named:
         return named
@@ -170,7 +178,7 @@ def choose_run(runs: Runs, world: World, *, named: str = "") -> str:
     if here is not None:
         return here.run_id
     mine = {c.cell_id for c in world.notebook.cells() or () if c.cell_id}
-    kin = [c for c in claims if mine & set(c.claim.cells)]
+    kin = [c for c in claims if mine & set(c.claim.cells) and may_see(c.claim.notebook)]
     for claimed in kin:
         if not world.notebook.exists(claimed.claim.notebook):
             world.screen.say(

@@ -29,6 +29,13 @@ from nbresume.run.view import RunView
 
 Say = Callable[[str], None]
 """Tells a person one line."""
+MaySee = Callable[[str], bool]
+"""Says whether somebody may know of a run of the notebook that had this path."""
+
+
+def anybody(_path: str) -> bool:
+    """Return True: who asks may see whatever the account of this process may."""
+    return True
 
 
 class Reader(Struct, frozen=True):
@@ -98,8 +105,17 @@ def _disk_of(notebook: Path | None) -> Disk:
     return DiskFiles(notebook.absolute(), store=place.store)
 
 
-def ask(notebook: Path, say: Say, *, actor: str = "") -> Asked:
+def ask(
+    notebook: Path, say: Say, *, actor: str = "", may_see: MaySee = anybody
+) -> Asked:
     """Open the run of a notebook for reading.
+
+    Parameters
+    ----------
+    actor
+        Who acts; empty for the account of this process.
+    may_see
+        Whether they may know of a run of the notebook that had a path.
 
     Raises
     ------
@@ -131,7 +147,8 @@ def ask(notebook: Path, say: Say, *, actor: str = "") -> Asked:
         say(line)
 
     world = world_of(notebook, tell, actor=actor)
-    run_id = choose_run(store.runs(), world, named=run_id_of(settings.run))
+    named = run_id_of(settings.run)
+    run_id = choose_run(store.runs(), world, named=named, may_see=may_see)
     return Asked(store, inspect_run(store, run_id, world, settings), notices)
 
 

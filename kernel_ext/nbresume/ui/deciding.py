@@ -11,16 +11,20 @@ from nbresume.compose.inspection import names_set_by
 from nbresume.errors import NotTrusted, UsageError
 from nbresume.ui import text
 from nbresume.ui.answers import answer_of
-from nbresume.ui.asking import Asked, Say, ask
+from nbresume.ui.asking import Asked, MaySee, Say, anybody, ask
 
 
-def ask_to_decide(notebook: Path, say: Say, *, actor: str = "") -> Asked:
+def ask_to_decide(
+    notebook: Path, say: Say, *, actor: str = "", may_see: MaySee = anybody
+) -> Asked:
     """Open the run of a notebook for a decision about it.
 
     Parameters
     ----------
     actor
         Who decides; empty for the account of this process.
+    may_see
+        Whether they may know of a run of the notebook that had a path.
 
     Raises
     ------
@@ -31,7 +35,7 @@ def ask_to_decide(notebook: Path, say: Say, *, actor: str = "") -> Asked:
     NotTrusted
         It was written under another key: a decision would be signed with this one.
     """
-    asked = ask(notebook, say, actor=actor)
+    asked = ask(notebook, say, actor=actor, may_see=may_see)
     if not asked.run.trusted:
         raise NotTrusted(
             "nothing was decided",

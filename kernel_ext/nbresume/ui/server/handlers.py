@@ -1,26 +1,26 @@
 """The routes: a notebook's path → its run, audit trail and so on, as JSON; decisions.
 
-The rule: a handler computes nothing. It finds the notebook inside of the server's
-root, asks or decides as the command line does, and sends what it was given, or the
-refusal. Who decides is who the server has authenticated.
+The rule: a handler computes nothing. It has the notebook found (`finding`), asks or
+decides as the command line does, and sends what it was given, or the refusal. Who
+decides is who the server has authenticated.
 """
 
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import msgspec
 from jupyter_server.auth.decorator import authorized
 from jupyter_server.base.handlers import APIHandler
-from jupyter_server.services.contents.filemanager import FileContentsManager
-from jupyter_server.utils import ensure_async, url_path_join
+from jupyter_server.utils import url_path_join
 from tornado import web
 
 from nbresume.errors import NbresumeError, NotCommitted, RefusedError, UsageError
 from nbresume.ui import deciding, text
-from nbresume.ui.asking import Asked, ask, history_of
+from nbresume.ui.asking import Asked, MaySee, ask, history_of
 from nbresume.ui.deciding import ask_to_decide
+from nbresume.ui.server.finding import Finder
 from nbresume.ui.server.numbers import Numbers
 
 Told = Callable[[Asked, str], str]
@@ -31,35 +31,8 @@ NO_NOTEBOOK = 404
 REFUSED = 409
 
 
-class _Handler(APIHandler):
-    """Finds the notebook that a request names, and sends refusals."""
-
-    auth_resource: ClassVar[str] = "contents"
-    """Who may read the notebook may read its run; who may write it may decide."""
-
-    async def find(self, path: str) -> Path:
-        """Return where the notebook lies.
-
-        Raises
-        ------
-        RefusedError
-            It is no file of this server, or one that the server does not show.
-        """
-        path = path.strip("/")
-        manager = self.contents_manager
-        because = "the server's files do not lie in a folder of its computer"
-        if isinstance(manager, FileContentsManager):
-            because = "the server shows no such file"
-            root = Path(manager.root_dir)
-            # not resolved: a run knows its notebook by the path of the kernel
-            if _lies_in(root, path) and await _is_shown(manager, path):
-                return root / path
-        raise RefusedError(
-            f"{path} was not looked at",
-            because=because,
-            remedy="Save the notebook, or open it where it lies now, below the root "
-            "folder of the server; what was committed stays in its store.",
-        )
+class _Handler(Finder):
+    """Sends refusals."""
 
     def refuse(self, status: int, error: NbresumeError) -> None:
         """Send what was refused, because of what, and what to do."""
@@ -82,17 +55,20 @@ class NotebookHandler(_Handler):
 
     @web.authenticated
     @authorized
-    async def get(self) -> None:
+    async def get(self, path: str) -> None:
         """Send the answer: 204 without a run, 404 without a notebook, 409 refused."""
         step = self.get_query_argument("step", "")
+        self.get_query_argument("path")  # 400 without one
         try:
-            notebook = await self.find(self.get_query_argument("path"))
+            notebook = await self.find(path)
         except RefusedError as error:
             self.refuse(NO_NOTEBOOK, error)
             return
         try:
             # a store on a slow disk must not hold up the server
-            asked = await asyncio.to_thread(ask, notebook, _nobody_listens)
+            asked = await asyncio.to_thread(
+                ask, notebook, _nobody_listens, may_see=self.may_see()
+            )
         except NotCommitted:
             self.set_status(NO_RUN)
             self.finish()
@@ -136,11 +112,11 @@ class DecisionHandler(_Handler):
 
     @web.authenticated
     @authorized
-    async def post(self) -> None:
+    async def post(self, path: str) -> None:
         """Send what was recorded; 400 not understood, 404 no notebook, 409 refused."""
         try:
             decision = msgspec.json.decode(self.request.body, type=Decision)
-            notebook = await self.find(decision.path)
+            notebook = await self.find(path)
         except msgspec.DecodeError as error:
             self.refuse(NOT_UNDERSTOOD, _not_understood(error))
             return
@@ -148,7 +124,8 @@ class DecisionHandler(_Handler):
             self.refuse(NO_NOTEBOOK, error)
             return
         try:
-            said = await asyncio.to_thread(self._record, notebook, decision)
+            may_see = self.may_see()
+            said = await asyncio.to_thread(self._record, notebook, decision, may_see)
         except UsageError as error:
             self.refuse(NOT_UNDERSTOOD, error)
         except NbresumeError as error:
@@ -156,9 +133,9 @@ class DecisionHandler(_Handler):
         else:
             self.finish(msgspec.json.encode({"said": said}))
 
-    def _record(self, notebook: Path, decision: Decision) -> str:
+    def _record(self, notebook: Path, decision: Decision, may_see: MaySee) -> str:
         actor = _name_of(self.current_user)
-        asked = ask_to_decide(notebook, _nobody_listens, actor=actor)
+        asked = ask_to_decide(notebook, _nobody_listens, actor=actor, may_see=may_see)
         try:
             return _decided(asked, decision)
         finally:
@@ -238,20 +215,6 @@ def _not_understood(error: msgspec.DecodeError) -> UsageError:
         because=f"the request cannot be understood: {error}",
         remedy="Send JSON with path, step, how and because.",
     )
-
-
-def _lies_in(root: Path, path: str) -> bool:
-    """Say whether a path stays below a folder, also behind symbolic links."""
-    found = root / path
-    inside = found.resolve().is_relative_to(root.resolve())
-    return inside and ".." not in found.parts
-
-
-async def _is_shown(manager: Any, path: str) -> bool:
-    """Say whether the contents manager would show this file."""
-    if not manager.allow_hidden and await ensure_async(manager.is_hidden(path)):
-        return False
-    return bool(await ensure_async(manager.file_exists(path)))
 
 
 def _nobody_listens(_line: str) -> None:

@@ -62,7 +62,7 @@ class Numbers(Collector):
 
     def __init__(self, root: Path | None) -> None:
         self._root = root
-        """None: the server's files lie in no folder."""
+        """None: the files lie in no folder, or not everybody may see all of them."""
         self._lock = threading.Lock()
         self._last: Look | None = None
         self._looking: threading.Thread | None = None
@@ -120,14 +120,25 @@ class Numbers(Collector):
 def watch(server_app: Any) -> Numbers:
     """Put the runs below a server's root on its metrics page."""
     manager = server_app.contents_manager
-    is_folder = isinstance(manager, FileContentsManager)
-    numbers = Numbers(Path(manager.root_dir) if is_folder else None)
+    is_told = isinstance(manager, FileContentsManager) and _serves_one(server_app)
+    numbers = Numbers(Path(manager.root_dir) if is_told else None)
     try:
         REGISTRY.register(numbers)
     except ValueError:
         # two servers in one process have one page; its numbers are the first one's
         _log.info("another server of this process tells the numbers of its runs")
     return numbers
+
+
+def _serves_one(server_app: Any) -> bool:
+    """Say whether all who reach the server may see the same: its page tells no user.
+
+    An authorizer or an identity provider of one's own tells people apart; those of
+    jupyter_server and JupyterHub let in who may use the whole server.
+    """
+    ports = (server_app.authorizer, server_app.identity_provider)
+    makers = {type(port).__module__.partition(".")[0] for port in ports}
+    return makers <= {"jupyter_server", "jupyterhub"}
 
 
 def look_at(root: Path, settings: Settings, found: Look) -> None:
