@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from nbresume.compose.access import note
 from nbresume.compose.backups import check, unsound
 from nbresume.compose.stores import OpenStore, open_journal
 from nbresume.errors import KeyMissing, RefusedError
@@ -16,6 +17,7 @@ from nbresume.model.manifest import PACK
 from nbresume.run.needed import Group, needed, published
 from nbresume.run.ports import World
 from nbresume.store import backups, groups, layout
+from nbresume.store.access import Act
 from nbresume.store.backup_reader import BackupReader
 from nbresume.store.backup_writer import BackupWriter
 from nbresume.store.backups import Contents
@@ -90,6 +92,8 @@ def export(
         if problems and not damaged:
             raise unsound("nothing was exported", problems, "export")
         size = writer.part.stat().st_size
+        for run in [*contents.runs, *contents.checkpoints]:
+            note(store, world, Act.EXPORTED, run=run, detail=str(path))
         writer.publish()
     return _told(path, size, contents, records, problems)
 

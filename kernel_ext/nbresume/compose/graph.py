@@ -46,6 +46,7 @@ from nbresume.run.runs import Claimed, choose_run
 from nbresume.run.stepper import Stepper
 from nbresume.run.trials import Trials
 from nbresume.settings import Settings
+from nbresume.store.objects import Told
 
 
 class Session(Struct):
@@ -108,9 +109,23 @@ def open_run(
     run_id: str,
 ) -> Session:
     """Open a run of an open store for a kernel; restores nothing, claims nothing."""
-    journal = open_journal(store, run_id, world)
+    journal = open_journal(store, run_id, world, told=_noted(store, world))
     journal.open()
     return _join(namespace, world, store, journal, settings)
+
+
+def _noted(store: OpenStore, world: World) -> Told:
+    notes: list[Told] = []
+
+    def told(run: str, group: str) -> None:
+        if not notes:
+            # a kernel that reads nothing does without
+            from nbresume.compose.access import kernel_notes  # noqa: PLC0415
+
+            notes.append(kernel_notes(store, world))
+        notes[0](run, group)
+
+    return told
 
 
 def _join(

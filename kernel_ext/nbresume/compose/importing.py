@@ -7,12 +7,14 @@ in the store when all of it is.
 import msgspec
 from msgspec import Struct
 
+from nbresume.compose.access import note
 from nbresume.compose.backups import Checked, chains_of_backup, check, unsound
 from nbresume.compose.stores import OpenStore, Place, open_store, trust_in
 from nbresume.errors import Unavailable, UsageError
 from nbresume.run.ports import World
 from nbresume.settings import MIB
 from nbresume.store import layout
+from nbresume.store.access import Act
 from nbresume.store.backup_reader import BackupReader
 from nbresume.store.backups import Contents
 from nbresume.store.local import LocalBackend
@@ -88,6 +90,8 @@ def import_backup(
     store = open_store(place, create=True, new_id=contents.store_id)
     if checked.trusted and store.store_id != contents.store_id:
         _pin(store, checked, contents)
+    for run in [*contents.runs, *contents.checkpoints]:
+        note(store, world, Act.IMPORTED, run=run, detail=str(reader.path.absolute()))
     _place(reader, contents, store)
     return msgspec.structs.replace(told, store_id=store.store_id)
 

@@ -20,7 +20,7 @@ from nbresume.run.runs import Runs
 from nbresume.store.chain import Chain
 from nbresume.store.layout import open_layout
 from nbresume.store.local import open_local
-from nbresume.store.objects import Objects
+from nbresume.store.objects import Objects, Told
 from nbresume.store.port import Backend
 from nbresume.store.remote_open import is_url, open_remote
 from nbresume.store.seen import Seen
@@ -51,6 +51,10 @@ class Place(Struct, frozen=True):
     def pins_file(self, store_id: str) -> Path:
         """Return the file with the heads of a foreign store that the user trusts."""
         return self.data / "trusted" / f"{store_id}.json"
+
+    def access_file(self, store_id: str) -> Path:
+        """Return the file with what this user read of a store, and when."""
+        return self.data / "access" / f"{store_id}.jsonl"
 
 
 class OpenStore(Struct, frozen=True):
@@ -152,14 +156,25 @@ def run_id_of(name: str) -> str:
 
 
 def open_journal(
-    store: OpenStore, run_id: str, world: World, *, schemas: Schemas = SCHEMAS
+    store: OpenStore,
+    run_id: str,
+    world: World,
+    *,
+    schemas: Schemas = SCHEMAS,
+    told: Told | None = None,
 ) -> Journal:
-    """Return the journal of a run; it is not read yet."""
+    """Return the journal of a run; it is not read yet.
+
+    Parameters
+    ----------
+    told
+        Takes run and group of payloads before they are read.
+    """
     return Journal(
         run_id,
         chain=store.chain(run_id),
         trust=store.trust,
-        objects=Objects(store.backend, run_id),
+        objects=Objects(store.backend, run_id, told=told),
         seen=Seen(store.backend, run_id),
         world=world,
         product=PRODUCT,

@@ -5,7 +5,7 @@ share the pack of their group, large ones are zarr arrays; the group becomes vis
 plain zarr when it is published, after the record that names it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nbresume.errors import Damaged, KeyMissing, UsageError
@@ -18,14 +18,19 @@ from nbresume.store.drafts import PACK_CHUNK, Draft
 from nbresume.store.port import Backend, check_key
 
 ROOT = "data.zarr"
+Told = Callable[[str, str], None]
+"""Takes run and group of payloads that are about to be read."""
 
 
 class Objects:
     """The payloads of one run, and those of other runs that its manifests name."""
 
-    def __init__(self, backend: Backend, run_id: str) -> None:
+    def __init__(
+        self, backend: Backend, run_id: str, *, told: Told | None = None
+    ) -> None:
         self._backend = backend
         self._run_id = run_id
+        self._told = told
         self._rooted = False
         self._known = chunks.Known()
         self._packs: dict[str, int] = {}
@@ -49,6 +54,11 @@ class Objects:
         Damaged
             Its bytes are missing, too few, or not those of the digest.
         """
+        if self._told is not None:
+            self._told(place.run or self._run_id, place.group)
+        return self._read(place, digest)
+
+    def _read(self, place: Place, digest: str) -> memoryview:
         if self.missing((place,)):
             raise _damaged(place, "some of its bytes are missing")
         target = _memory(place.length)
@@ -79,7 +89,7 @@ class Objects:
             length=ref.length,
             run=ref.run if isinstance(ref, ManifestRef) else "",
         )
-        return bytes(self.read(place, ref.digest))
+        return bytes(self._read(place, ref.digest))
 
     def missing(self, places: Iterable[Place]) -> list[Place]:
         """Return the places whose files are gone or too short; reads no payload.

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from nbresume.compose import place_of, settings_from_environment
+from nbresume.compose.access import note
 from nbresume.compose.disk import DiskFiles
 from nbresume.compose.inspection import Inspection, inspect_run
 from nbresume.compose.stores import OpenStore, open_store, run_id_of
@@ -26,6 +27,7 @@ from nbresume.run.moves import closing_records
 from nbresume.run.ports import Disk, NoDisk, World
 from nbresume.run.runs import choose_run
 from nbresume.run.view import RunView
+from nbresume.store.access import Act
 
 Say = Callable[[str], None]
 """Tells a person one line."""
@@ -150,6 +152,25 @@ def ask(
     named = run_id_of(settings.run)
     run_id = choose_run(store.runs(), world, named=named, may_see=may_see)
     return Asked(store, inspect_run(store, run_id, world, settings), notices)
+
+
+def note_shown(asked: Asked, step: str, *, via: str) -> None:
+    """Note that values of a step are about to be shown, in who asks' own data folder.
+
+    Raises
+    ------
+    Unavailable
+        It cannot be noted, so they are not to be shown.
+    """
+    run = asked.run
+    note(
+        asked.store,
+        run.world,
+        Act.INSPECTED,
+        via=via,
+        run=run.journal.run_id,
+        step=step,
+    )
 
 
 def history_of(asked: Asked, step: str = "") -> list[Event]:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from nbresume.compose import migrator
+from nbresume.compose.access import note
 from nbresume.compose.stores import trust_store
 from nbresume.errors import (
     EXIT_USAGE,
@@ -21,8 +22,9 @@ from nbresume.run.recovery import unknown_step
 from nbresume.run.verify import verify
 from nbresume.run.ways import WHOLE
 from nbresume.settings import __version__
-from nbresume.ui import autoload, deciding, text
-from nbresume.ui.asking import Asked, ask, history_of, world_of
+from nbresume.store.access import Act
+from nbresume.ui import accesses, autoload, deciding, text
+from nbresume.ui.asking import Asked, ask, history_of, note_shown, world_of
 from nbresume.ui.backups import export_, import_
 from nbresume.ui.cell_locks import unlock_cells
 from nbresume.ui.deciding import ask_to_decide
@@ -146,7 +148,9 @@ def plan(notebook: Path, *, from_scratch: bool, as_json: bool) -> None:
 @_JSON
 def explain(notebook: Path, step: str, *, as_json: bool) -> None:
     """Say why STEP of NOTEBOOK would be replayed, run or refused."""
-    told = _ask(notebook).run.explain(step)
+    asked = _ask(notebook)
+    told = asked.run.explain(step)
+    note_shown(asked, step, via="command")
     shown = text.in_terminal(text.explained(told), str(notebook))
     click.echo(text.as_json(told) if as_json else shown)
 
@@ -157,7 +161,9 @@ def explain(notebook: Path, step: str, *, as_json: bool) -> None:
 @_JSON
 def inspect(notebook: Path, step: str, *, as_json: bool) -> None:
     """Show what the commit of STEP of NOTEBOOK stored; no value is loaded."""
-    told = _ask(notebook).run.stored(step)
+    asked = _ask(notebook)
+    told = asked.run.stored(step)
+    note_shown(asked, step, via="command")
     click.echo(text.as_json(told) if as_json else text.inspected(told))
 
 
@@ -184,9 +190,13 @@ def metrics(notebook: Path, *, as_json: bool) -> None:
 @cli.command()
 @_NOTEBOOK
 @click.argument("step", default="")
+@click.option("--access", is_flag=True, help="Who read it here: of this account.")
 @_JSON
-def history(notebook: Path, step: str, *, as_json: bool) -> None:
+def history(notebook: Path, step: str, *, access: bool, as_json: bool) -> None:
     """Show who did what, when and why: the audit trail of NOTEBOOK's run."""
+    if access:
+        click.echo(accesses.shown(_ask(notebook), step, as_json=as_json))
+        return
     found = history_of(_ask(notebook), step)
     if step and not found:
         raise unknown_step(step, "has no history")
@@ -281,6 +291,7 @@ def verify_(notebook: Path) -> None:
 def trust(folder: Path | str) -> None:
     """Trust the store in FOLDER as it is now: its values may be loaded as code."""
     store = store_in(folder)
+    note(store, _world(None), Act.TRUSTED)
     pinned = trust_store(store)
     click.echo(f"{len(pinned)} runs of store {store.store_id} are trusted as they are")
 

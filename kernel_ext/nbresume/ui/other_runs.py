@@ -15,7 +15,7 @@ from nbresume.run.comparing import compare_commits, compare_runs, find_commits
 from nbresume.run.forks import Wanted
 from nbresume.run.past import parse_label, parse_pair
 from nbresume.ui import text, told
-from nbresume.ui.asking import ask, world_of
+from nbresume.ui.asking import ask, note_shown, world_of
 from nbresume.ui.deciding import ask_to_decide
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
@@ -153,4 +153,6 @@ def diff(notebook: Path, old: str, new: str, *, values: bool, as_json: bool) -> 
     journal = asked.run.journal
     commits = find_commits(journal, (step, number), (other, other_number))
     compared = compare_commits(journal, asked.run.world, *commits, values=values)
+    for shown in sorted({step, other}):
+        note_shown(asked, shown, via="command")
     click.echo(text.as_json(compared) if as_json else told.differing(compared))

@@ -120,7 +120,8 @@ def _row(step: StepView, *, resume_from: str) -> tuple[str, ...]:
     )
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+def columns(rows: Sequence[tuple[str, ...]]) -> str:
+    """Return rows as text, each column as wide as it has to be."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = (
         "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
@@ -134,7 +135,7 @@ def table(view: RunView) -> str:
     lines = [headline(view)]
     if view.steps:
         rows = [_row(step, resume_from=view.resume_from) for step in view.steps]
-        lines.append(_columns([_COLUMNS, *rows]))
+        lines.append(columns([_COLUMNS, *rows]))
     lines += _footnotes(view)
     return "\n".join(lines)
 
@@ -169,7 +170,7 @@ def plan(view: RunView) -> str:
         for step in view.steps
         if step.place >= 0
     ]
-    return "\n".join([headline(view), *view.differs, _columns(rows)])
+    return "\n".join([headline(view), *view.differs, columns(rows)])
 
 
 def planned(view: RunView, *, from_scratch: bool = False) -> Plan:
@@ -197,7 +198,7 @@ def explained(told: Explained) -> str:
         rows += [
             (_CHANGED[cue.is_changed], cue.cue, _was_and_is(cue)) for cue in told.cues
         ]
-        lines.append(_columns(rows))
+        lines.append(columns(rows))
         lines += [f"   {line}" for cue in told.cues for line in cue.diff]
     lines += [f"type {way.command}: {way.text}" for way in told.ways]
     return "\n".join(lines)
@@ -223,7 +224,7 @@ def inspected(told: StoredStep) -> str:
         rows.append((one.name, one.kind, f"{shape} {one.dtype}".strip(), stored, kept))
     lines = [
         f"step {told.step}, commit {told.commit_number} of {told.committed_at}",
-        _columns(rows),
+        columns(rows),
     ]
     for one in told.outputs:
         shown = one.preview.get("text/plain") or ", ".join(one.preview)
@@ -248,7 +249,7 @@ def plan_from_scratch(view: RunView) -> str:
         for step in view.steps
         if step.place >= 0
     ]
-    return f"{headline(view)}\n{_columns(rows)}"
+    return f"{headline(view)}\n{columns(rows)}"
 
 
 def _risk(step: StepView) -> str:
@@ -336,7 +337,7 @@ def events_table(found: list[Event]) -> str:
     rows += [
         (str(e.revision), at(e.at), e.step, _what(e), e.why, e.actor) for e in found
     ]
-    return _columns(rows)
+    return columns(rows)
 
 
 def _what(event: Event) -> str:

@@ -11,6 +11,8 @@ from urllib.parse import unquote
 import pytest
 from real_kernel import LOAD, Kernel, hashes, save
 
+from nbresume.store.access import AccessLog
+
 pytestmark = pytest.mark.kernel
 
 A = "%%step a\nx = 'a secret of ada'"
@@ -110,6 +112,20 @@ def test_ones_own_run_is_told(together):
         assert status == 200
         assert f"a secret of {who}" in body.decode()
         assert decided(together, f"{who}/nb.ipynb", who)[0] == 200
+
+
+def test_who_looked_is_on_record(together, data_folder):
+    """By the name that the server has authenticated, in the server's own folder."""
+    asked(together, "step", "bob/nb.ipynb", "bob")
+    asked(together, "explain", "bob/nb.ipynb", "bob")
+    asked(together, "step", "bob/nb.ipynb", "ada")
+
+    store = json.loads((together.root / "bob/.nbresume/store.json").read_text())
+    log = AccessLog(data_folder / "nbresume" / "access" / f"{store['id']}.jsonl")
+    lines = [one for one in log.all()[0] if one.via == "server"]
+    found = [(one.act, one.who, one.step) for one in lines]
+    assert found[-2:] == [("inspected", "bob", "a")] * 2
+    assert "ada" not in {who for _, who, _ in found}
 
 
 def test_what_is_anothers_is_as_if_it_were_not_there(together):

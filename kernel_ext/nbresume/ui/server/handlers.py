@@ -18,7 +18,7 @@ from tornado import web
 
 from nbresume.errors import NbresumeError, NotCommitted, RefusedError, UsageError
 from nbresume.ui import deciding, text
-from nbresume.ui.asking import Asked, MaySee, ask, history_of
+from nbresume.ui.asking import Asked, MaySee, ask, history_of, note_shown
 from nbresume.ui.deciding import ask_to_decide
 from nbresume.ui.server.finding import Finder
 from nbresume.ui.server.numbers import Numbers
@@ -67,7 +67,11 @@ class NotebookHandler(_Handler):
         try:
             # a store on a slow disk must not hold up the server
             asked = await asyncio.to_thread(
-                ask, notebook, _nobody_listens, may_see=self.may_see()
+                ask,
+                notebook,
+                _nobody_listens,
+                actor=_name_of(self.current_user),
+                may_see=self.may_see(),
             )
         except NotCommitted:
             self.set_status(NO_RUN)
@@ -159,12 +163,16 @@ def plan(asked: Asked, _step: str) -> str:
 
 def explained(asked: Asked, step: str) -> str:
     """Return why a step would run, or not, as ``nbresume explain --json``."""
-    return text.as_json(asked.run.explain(step))
+    told = text.as_json(asked.run.explain(step))
+    note_shown(asked, step, via="server")
+    return told
 
 
 def stored(asked: Asked, step: str) -> str:
     """Return what a step's commit stored, as ``nbresume inspect --json``."""
-    return text.as_json(asked.run.stored(step))
+    told = text.as_json(asked.run.stored(step))
+    note_shown(asked, step, via="server")
+    return told
 
 
 Route = tuple[str, type[APIHandler], dict[str, Any]]
