@@ -4,15 +4,16 @@ The rule: nothing of it counts, and not a byte of it is placed, before all of it
 looked at by what verifies a store.
 """
 
+import msgspec
 from msgspec import Struct
 
 from nbresume.compose.stores import OpenStore, Place, heads_of, open_journal
-from nbresume.errors import Damaged, NotTrusted
+from nbresume.errors import Damaged, KeyMissing, NotTrusted, RefusedError
 from nbresume.run.moves import found_at
 from nbresume.run.needed import Group, needed
 from nbresume.run.ports import World
 from nbresume.run.verify import verify
-from nbresume.store import backups
+from nbresume.store import backups, layout
 from nbresume.store.backup_reader import BackupReader
 from nbresume.store.backups import Contents
 from nbresume.store.chain import Chain
@@ -131,6 +132,27 @@ def _check_named(contents: Contents, wanted: dict[str, list[Group]]) -> None:
         parts = key.split("/")
         if above == ROOT and len(parts) > 3 and "/".join(parts[:3]) not in named:  # noqa: PLR2004 - data.zarr, run, group
             raise backups.torn(f"it holds {key}, which no record names")
+
+
+def check_plain(store: OpenStore, refused: str) -> None:
+    """Pass if values lie in a store as they are.
+
+    Raises
+    ------
+    RefusedError
+        It is sealed: plain zarr could not open them, or they would not be sealed.
+    """
+    try:
+        document = msgspec.json.decode(store.backend.read(layout.KEY))
+    except (KeyMissing, msgspec.DecodeError):
+        return  # a store that is open has one; only those of tests have none
+    if document.get("cipher"):
+        raise RefusedError(
+            refused,
+            because=f"the store {store.place.store} is sealed, and a backup is not",
+            remedy="Copy the folder of a sealed store while no kernel runs a step; "
+            "import into one that is not sealed.",
+        )
 
 
 def unsound(refused: str, problems: list[str], command: str) -> Damaged:

@@ -6,17 +6,16 @@ cut at a record: what that one names was durable before it.
 
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from nbresume.compose.access import note
-from nbresume.compose.backups import check, unsound
+from nbresume.compose.backups import check, check_plain, unsound
 from nbresume.compose.stores import OpenStore, open_journal
-from nbresume.errors import KeyMissing, RefusedError
+from nbresume.errors import KeyMissing
 from nbresume.model.manifest import PACK
 from nbresume.run.needed import Group, needed, published
 from nbresume.run.ports import World
-from nbresume.store import backups, groups, layout
+from nbresume.store import backups, groups
 from nbresume.store.access import Act
 from nbresume.store.backup_reader import BackupReader
 from nbresume.store.backup_writer import BackupWriter
@@ -71,7 +70,7 @@ def export(
     StoreError
         The store cannot be read, or the file not be written; there is none then.
     """
-    _check_open(store)
+    check_plain(store, "nothing was exported")
     with BackupWriter(path) as writer:
         records = sum(_add_run(writer, store, run_id, world) for run_id in runs)
         records += sum(len(_add_chain(writer, store.chain(c))) for c in checkpoints)
@@ -111,20 +110,6 @@ def _told(
         made_at=contents.made_at,
         problems=problems,
     )
-
-
-def _check_open(store: OpenStore) -> None:
-    try:
-        document = msgspec.json.decode(store.backend.read(layout.KEY))
-    except (KeyMissing, msgspec.DecodeError):
-        return  # a store that is open has one; only those of tests have none
-    if document.get("cipher"):
-        raise RefusedError(
-            "nothing was exported",
-            because="the store is sealed, and plain zarr could not open the file",
-            remedy="Copy the store's folder while no kernel runs a step, and keep its "
-            "key apart.",
-        )
 
 
 def _add_run(writer: BackupWriter, store: OpenStore, run_id: str, world: World) -> int:

@@ -8,7 +8,13 @@ import msgspec
 from msgspec import Struct
 
 from nbresume.compose.access import note
-from nbresume.compose.backups import Checked, chains_of_backup, check, unsound
+from nbresume.compose.backups import (
+    Checked,
+    chains_of_backup,
+    check,
+    check_plain,
+    unsound,
+)
 from nbresume.compose.stores import OpenStore, Place, open_store, trust_in
 from nbresume.errors import Unavailable, UsageError
 from nbresume.run.ports import World
@@ -140,6 +146,7 @@ def _chosen(checked: Checked, runs: list[str]) -> Contents:
 def _placing(store: OpenStore, contents: Contents) -> Placing:
     if not isinstance(store.backend, LocalBackend):
         raise _no_folder(str(store.place.store))
+    check_plain(store, "nothing was imported")
     return Placing(store.backend, contents.files)
 
 

@@ -97,7 +97,10 @@ class Trust:
         if envelope.key_id == self._key_id:
             # Even if the record after it names these bytes: it may be the one that
             # quarantined them.
-            return hmac.compare_digest(self._mac(envelope), envelope.mac)
+            # as bytes: texts are compared only if they are ASCII
+            return hmac.compare_digest(
+                self._mac(envelope).encode(), envelope.mac.encode()
+            )
         pinned = self._pins.get((envelope.id, link.revision)) == link.digest
         if after is None and not pinned:
             raise NotTrusted(

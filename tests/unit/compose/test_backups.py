@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 import zarr
 from unit.compose.shelves import CELLS, shelf
+from unit.run.later import LATER
 
+from nbresume.compose import migrator
 from nbresume.compose.stores import trust_store
 from nbresume.errors import NotTrusted, RefusedError
 from nbresume.model.states import State
+from nbresume.run.migrate import Wish
 from nbresume.store.backup_reader import BackupReader
 
 
@@ -120,6 +123,26 @@ def test_a_fork_brings_what_it_shares(tmp_path):
     other.take(tmp_path / "origin.zip")
     assert other.open().runs().ids() == {k.run_id, origin}
     assert other.problems(origin) == []
+
+
+def test_a_run_that_was_migrated_and_back(tmp_path):
+    """All its chains go along."""
+    mine, other = shelf(tmp_path), shelf(tmp_path)
+    k = mine.ran()
+    k.kill()
+    moves = migrator(mine.open(), mine.lab.world(alive=False), formats=LATER)
+    moves.migrate(mine.open().chain(k.run_id), Wish("a test"))
+    moves.undo(mine.open().chain(k.run_id), Wish("a test"))
+    mine.export(tmp_path / "run.zip")
+    mine.share_key(other)
+
+    other.take(tmp_path / "run.zip")
+
+    chains = {k.run_id, f"{k.run_id}.2"}
+    assert set(other.open().backend.names("journal")) == chains
+    assert other.files("journal") == mine.files("journal")
+    assert other.problems(k.run_id) == []
+    assert other.lab.kernel(run_id=k.run_id).go() == []
 
 
 def test_a_run_that_is_there_is_not_replaced(tmp_path):

@@ -13,11 +13,12 @@ from nbresume.store.backup_reader import BackupReader
 
 KILLED = """
 import os, signal, sys
-at, count = int(sys.argv.pop(1)), 0
+name, _, at = sys.argv.pop(1).rpartition(":")
+at, count = int(at), 0
 
 def hook(event, args):
     global count
-    if event.startswith("nbresume."):
+    if event.startswith(f"nbresume.{name}"):
         count += 1
         if count == at:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -32,7 +33,7 @@ finally:
 
 
 def command(user, at, *words):
-    """Run a command of a user, killed at the nth of its events; 0 for none."""
+    """Run a command of a user, killed at ``NAME:n``, its nth such event; 0: never."""
     return subprocess.run(
         [sys.executable, "-c", KILLED, str(at), *map(str, words)],
         env=os.environ | {"JUPYTER_DATA_DIR": str(user.folder)},
@@ -65,6 +66,9 @@ def made(tmp_path_factory):
     other = user(mine, folder)
     done = command(other, 0, "import", mine.file, other.folder / "store")
     mine.import_events = events(done)
+    other = user(mine, folder)
+    done = command(other, "placed:0", "import", mine.file, other.folder / "store")
+    mine.placed = events(done)
     return mine
 
 
@@ -77,7 +81,7 @@ def user(made, folder):
 
 def killed_export(made, tmp_path, at):
     """Kill an export there; the file is whole or not there; a second one is made."""
-    path = tmp_path / f"{at}.zip"
+    path = tmp_path / "run.zip"
     done = command(made, at, "export", made.folder / "store", path)
     assert done.returncode == -signal.SIGKILL, done.stderr
     was_there = path.exists()
@@ -124,16 +128,31 @@ def killed_import(made, tmp_path, at):
     return len(there)
 
 
-@pytest.mark.parametrize("place", [0.02, 0.6, 1.0])
-def test_an_export_is_killed(made, tmp_path, place):
-    """At its beginning, in the middle, and when the file has its name."""
-    killed_export(made, tmp_path, max(int(made.export_events * place), 1))
+@pytest.mark.parametrize("at", ["write:2", "flush:1", "link:1", "linked:1"])
+def test_an_export_is_killed(made, tmp_path, at):
+    """While it is written, when it is whole, and before and after it has its name."""
+    was_there = killed_export(made, tmp_path, at)
+
+    assert was_there == (at == "linked:1")
 
 
-@pytest.mark.parametrize("place", [0.02, 0.6, 1.0])
-def test_an_import_is_killed(made, tmp_path, place):
-    """At its beginning, in the middle, and at its end."""
-    killed_import(made, tmp_path, max(int(made.import_events * place), 1))
+@pytest.mark.parametrize(
+    ("at", "there"),
+    [
+        ("write:9", 0),
+        ("place:1", 0),
+        ("placed:1", 0),
+        ("placed:-2", 1),
+        ("placed:-1", 2),
+    ],
+)
+def test_an_import_is_killed(made, tmp_path, at, there):
+    """While it is staged, when the first group, a run and the last one moved in."""
+    name, _, number = at.partition(":")
+    if number.startswith("-"):
+        number = made.placed + 1 + int(number)
+
+    assert killed_import(made, tmp_path, f"{name}:{number}") == there
 
 
 @pytest.mark.long

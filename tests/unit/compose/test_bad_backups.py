@@ -7,6 +7,8 @@ import msgspec
 import pytest
 from unit.compose.shelves import shelf
 
+from nbresume.compose.backups import check_plain
+from nbresume.compose.exporting import export
 from nbresume.compose.stores import trust_in
 from nbresume.errors import Damaged, RefusedError, SchemaError, Unavailable
 from nbresume.store import backups
@@ -217,6 +219,20 @@ def test_a_record_that_was_changed_with_its_table(made, tmp_path):
         refused(made, path, "record 0 is damaged")
 
 
+def test_a_signature_that_is_no_signature(made, tmp_path):
+    """Whatever text stands there."""
+
+    def change(files, table):
+        name = f"nbresume/journal/{made.run_id}/0000000000.rec"
+        record = msgspec.json.decode(files[name])
+        data = msgspec.json.encode(record | {"mac": "é"}, order="sorted") + b"\n"
+        return named(table, files, name, data)
+
+    own = trust_in(made.place, made.open().store_id)
+    path = rewritten(made, tmp_path / "mac.zip", change, sign=own)
+    refused(made, path, "record 0 is damaged")
+
+
 def test_a_record_that_was_left_out(made, tmp_path):
     """A chain has no gaps."""
 
@@ -323,6 +339,24 @@ def test_payloads_of_another_run_under_that_name(made, tmp_path):
     assert other.problems(made.run_id) == []
 
 
+def test_a_sealed_store(tmp_path):
+    """Neither out of it, as plain zarr would not open it, nor in, unsealed."""
+    mine = shelf(tmp_path)
+    k = mine.ran()
+    sealed = mine.open()
+    document = msgspec.json.decode(sealed.backend.read("store.json"))
+    sealed.backend.publish(
+        "store.json", msgspec.json.encode(document | {"cipher": "aes-256-gcm"})
+    )
+
+    for what in ("nothing was exported", "nothing was imported"):
+        with pytest.raises(RefusedError, match=f"{what}.*is sealed"):
+            check_plain(sealed, what)
+    with pytest.raises(RefusedError, match="is sealed"):
+        export(sealed, [k.run_id], tmp_path / "x.zip", mine.lab.world(), checkpoints=[])
+    assert list(tmp_path.glob("x.zip*")) == []
+
+
 def test_a_full_disk_is_told_before(made, tmp_path, monkeypatch):
     """Nothing is staged that would not fit."""
     from nbresume.store.local import LocalBackend
@@ -343,3 +377,36 @@ def test_a_file_that_is_there_is_not_replaced(made):
     with pytest.raises(RefusedError, match="replaces nothing"):
         made.export(made.file)
     assert made.file.read_bytes() == before
+
+
+def test_a_finished_backup_is_never_emptied(made, tmp_path):
+    """Its writer was killed between its two names; then somebody moved it away."""
+    path, part = tmp_path / "run.zip", tmp_path / "run.zip.part"
+    made.export(path)
+    part.hardlink_to(path)
+    before = path.read_bytes()
+    path.rename(tmp_path / "yesterday.zip")
+
+    made.export(path)
+
+    # written anew, and not over it: the bytes of both are equal
+    assert not path.samefile(tmp_path / "yesterday.zip")
+    assert (tmp_path / "yesterday.zip").read_bytes() == path.read_bytes() == before
+    assert not part.exists()
+
+
+def test_two_exports_into_one_file(made, tmp_path):
+    """The second one is told, and does no harm to the first."""
+    import fcntl
+
+    path, part = tmp_path / "run.zip", tmp_path / "run.zip.part"
+    with part.open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.write(b"half")
+        other.flush()
+        with pytest.raises(Unavailable, match="another export is writing it"):
+            made.export(path)
+        assert part.read_bytes() == b"half"
+    made.export(path)
+    with BackupReader(path) as reader:
+        reader.check()
