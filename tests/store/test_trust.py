@@ -61,6 +61,15 @@ def test_foreign_records_are_refused_with_a_way_out(trust):
         trust.vouch([link_of(record(0))])
 
 
+@pytest.mark.parametrize("mac", ["", "0" * 64, "é", "0" * 63 + "\N{BULLET}"])
+def test_a_signature_that_is_none_is_damage(trust, mac):
+    """Whatever text stands there."""
+    (link,) = chain_of(trust)
+    other = link_of(replace(link.envelope, mac=mac))
+
+    assert sound(trust.vouch([other])) == []
+
+
 def test_a_record_that_we_wrote_vouches_for_the_one_before(trust):
     """Records of another key that our own record hangs on are used."""
     links = chain_of(OTHER, OTHER, trust)

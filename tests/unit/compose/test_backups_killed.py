@@ -61,7 +61,9 @@ def made(tmp_path_factory):
     k.go()
     mine.runs = {origin, k.run_id}
     mine.file = folder / "runs.zip"
-    done = command(mine, 0, "export", mine.folder / "store", mine.file)
+    command(mine, 0, "export", mine.folder / "store", mine.file)
+    # the first one made the folder of the log, too
+    done = command(mine, 0, "export", mine.folder / "store", folder / "again.zip")
     mine.export_events = events(done)
     other = user(mine, folder)
     done = command(other, 0, "import", mine.file, other.folder / "store")
