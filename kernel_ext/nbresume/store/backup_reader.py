@@ -8,7 +8,7 @@ lie, by this process alone, and never unpacked by somebody else's code.
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -230,9 +230,9 @@ class BackupReader:
         """Refuse: a backup is only read."""
         raise _only_read(key)
 
-    def publish(self, key: str, data: bytes) -> None:  # noqa: ARG002 - as above
+    def publish(self, documents: Mapping[str, bytes]) -> None:
         """Refuse: a backup is only read."""
-        raise _only_read(key)
+        raise _only_read(", ".join(documents))
 
     def link(self, source: str, key: str) -> None:  # noqa: ARG002 - as above
         """Refuse: a backup is only read."""

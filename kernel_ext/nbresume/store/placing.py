@@ -121,7 +121,7 @@ class Placing:
                 for above in (ROOT, folder):
                     key = f"{above}/{groups.METADATA}"
                     if self._backend.size(key) is None:
-                        self._backend.publish(key, groups.group_metadata({}))
+                        self._backend.publish({key: groups.group_metadata({})})
                 for group in sorted(_second(folder, self._files)):
                     self._move_group(f"{folder}/{group}")
                 disk.flush_folder(str(self._root / folder))

@@ -332,7 +332,7 @@ def test_a_sealed_store(tmp_path):
     sealed = mine.open()
     document = msgspec.json.decode(sealed.backend.read("store.json"))
     sealed.backend.publish(
-        "store.json", msgspec.json.encode(document | {"cipher": "aes-256-gcm"})
+        {"store.json": msgspec.json.encode(document | {"cipher": "aes-256-gcm"})}
     )
 
     for what in ("nothing was exported", "nothing was imported"):
