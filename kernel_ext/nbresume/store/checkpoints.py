@@ -200,7 +200,7 @@ class CheckpointStore:
             raise Damaged(
                 f"the history of checkpoint {checkpoint_id} cannot be read",
                 because="a revision is missing from its chain",
-                remedy="Type nbresume verify to see what else is affected.",
+                remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
                 id=checkpoint_id,
             ) from error
         return [_whole(link, checkpoint_id) for link in self._trust.vouch(links)]
@@ -225,7 +225,7 @@ def _whole(link: Link, checkpoint_id: str) -> Checkpoint:
         raise Damaged(
             f"revision {link.revision} of checkpoint {checkpoint_id} cannot be read",
             because="its bytes are not those that were written",
-            remedy="Type nbresume verify to see what else is affected.",
+            remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
             id=checkpoint_id,
             revision=link.revision,
         )

@@ -188,7 +188,7 @@ def read_chunks(
         raise Damaged(
             f"the array {folder} cannot be read",
             because="some of its files are missing",
-            remedy="Type nbresume verify to see what else is affected.",
+            remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
             key=folder,
         )
 

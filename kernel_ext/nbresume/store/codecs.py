@@ -166,6 +166,6 @@ def _damaged(key: str) -> Damaged:
     return Damaged(
         f"{key} cannot be read",
         because="it is no whole compressed chunk",
-        remedy="Type nbresume verify to see what else is affected.",
+        remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
         key=key,
     )

@@ -249,6 +249,6 @@ def unfit(folder: str | Path, because: str) -> Unfit:
     return Unfit(
         f"the folder {folder} is not used as a store",
         because=because,
-        remedy="Choose an empty or new folder on a local disk: set store to its path.",
+        remedy="Choose an empty or new folder on a local disk: NBRESUME_STORE=FOLDER.",
         path=str(folder),
     )

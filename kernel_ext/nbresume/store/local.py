@@ -159,7 +159,7 @@ class LocalBackend:
             raise Damaged(
                 f"{key} cannot be read",
                 because=f"it ends {rest.nbytes} bytes too early",
-                remedy="Type nbresume verify to see what else is affected.",
+                remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
                 key=key,
             )
 
@@ -345,6 +345,6 @@ def _missing(key: str) -> KeyMissing:
     return KeyMissing(
         f"{key} cannot be read",
         because="it is not in the store",
-        remedy="Type nbresume verify to see what else is affected.",
+        remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
         key=key,
     )

@@ -141,7 +141,7 @@ class MemoryBackend:
             raise Damaged(
                 f"{key} cannot be read",
                 because=f"it ends {target.nbytes - len(found)} bytes too early",
-                remedy="Type nbresume verify to see what else is affected.",
+                remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
                 key=key,
             )
         target[:] = found
@@ -186,7 +186,7 @@ class MemoryBackend:
             raise KeyMissing(
                 f"{key} cannot be read",
                 because="it is not in the store",
-                remedy="Type nbresume verify to see what else is affected.",
+                remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
                 key=key,
             )
         return found

@@ -205,7 +205,7 @@ def _damaged(place: Place, because: str) -> Damaged:
     return Damaged(
         f"a payload of {place.group}/{place.array} cannot be read",
         because=because,
-        remedy="Type nbresume verify to see what else is affected; "
+        remedy="Type nbresume verify NOTEBOOK to see what else is affected; "
         "the step that made it has to run again.",
         group=place.group,
         array=place.array,

@@ -209,6 +209,6 @@ def _too_short(key: str, lacking: int) -> Damaged:
     return Damaged(
         f"{key} cannot be read",
         because=f"it ends {lacking} bytes too early",
-        remedy="Type nbresume verify to see what else is affected.",
+        remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
         key=key,
     )

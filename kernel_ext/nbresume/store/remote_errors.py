@@ -64,7 +64,7 @@ def missing(key: str) -> KeyMissing:
     return KeyMissing(
         f"{key} cannot be read",
         because="it is not in the store",
-        remedy="Type nbresume verify to see what else is affected.",
+        remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
         key=key,
     )
 
