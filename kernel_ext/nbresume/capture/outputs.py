@@ -72,7 +72,7 @@ def decode(data: bytes) -> list[Shown]:
         raise Damaged(
             "the outputs of a cell cannot be read",
             because=f"their bytes are damaged or incomplete ({error})",
-            remedy="Type nbresume verify to see what else is affected.",
+            remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
         ) from error
 
 

@@ -65,7 +65,7 @@ def rebuild_atoms(stream: bytes | bytearray | memoryview) -> dict[str, Any]:
         raise CaptureError(
             "the small values of a step cannot be rebuilt",
             because=f"{type(error).__name__}: {error}",
-            remedy="Type nbresume verify to see what else is affected.",
+            remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
         ) from error
 
 

@@ -46,7 +46,8 @@ def look_at(
         raise NotCommitted(
             f"run {run_id} was not found",
             because="this store has no such run",
-            remedy=f"Its runs are: {known or 'none'}. Type nbresume runs to see more.",
+            remedy=f"Name one of its runs ({known or 'it has none'}); nbresume runs "
+            "tells more of them.",
             run_id=run_id,
         )
     return inspect_run(store, run_id, world, settings)

@@ -57,7 +57,7 @@ def decode(data: bytes, kind: type[T], *, name: str) -> T:
         raise Damaged(
             f"{name} cannot be read",
             because=f"its bytes are damaged or incomplete ({error})",
-            remedy="Type nbresume verify to see what else is affected.",
+            remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
             name=name,
         ) from error
 
@@ -88,7 +88,7 @@ def record_of(envelope: Envelope, schemas: Schemas = SCHEMAS) -> RunRecord:
         raise Damaged(
             f"revision {envelope.revision} of {envelope.id} cannot be read",
             because=f"its payload is no {envelope.kind} ({error})",
-            remedy="Type nbresume verify to see what else is affected.",
+            remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
             revision=envelope.revision,
         ) from error
     return cast("RunRecord", record)

@@ -267,7 +267,8 @@ def _refuse_contradictions(header: Header) -> None:
         raise UsageError(
             f"step {header.name} has both --effects and --always",
             because="a committed step with effects never runs again unasked",
-            remedy="Keep one of the two; %steps rerun runs a committed step again.",
+            remedy="Keep one of the two; a committed step runs again after "
+            f"%steps rerun {header.name} --because TEXT",
             step=header.name,
         )
     if header.name.lower() in (name.lower() for name in header.after):

@@ -209,8 +209,9 @@ def check_same(call: Call, known: EffectHistory, step: str) -> None:
     raise EffectRefused(
         f"the effect {call.key!r} of step {step} was not called",
         because="it is on record with other arguments",
-        remedy='In a loop, give each call a key of its own: effect(f"mail-{order.id}", '
-        f"…). If it shall be made anew: %steps rerun {step} --again {typed(call.key)} "
+        remedy="Give each call a key of its own, in a loop for example "
+        'effect(f"mail-{order.id}", …). '
+        f"If it shall be made anew: %steps rerun {step} --again {typed(call.key)} "
         "--because TEXT",
         step=step,
         key=call.key,

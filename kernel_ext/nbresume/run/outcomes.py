@@ -19,6 +19,7 @@ from nbresume.run.journal import Journal
 from nbresume.run.ports import World
 from nbresume.run.restore import Restorer
 from nbresume.run.scope import Scope
+from nbresume.run.ways import settle
 
 
 class Outcomes:
@@ -243,6 +244,6 @@ def _check_running(scope: Scope, refused: str) -> None:
             refused,
             because=f"step {scope.step} has ended meanwhile",
             remedy="Wait for tasks and threads in the step that starts them. What is "
-            f"open now is settled by %steps resolve {scope.step}",
+            f"open now is settled by {settle(scope.step, [])}",
             step=scope.step,
         )

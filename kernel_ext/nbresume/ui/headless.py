@@ -140,14 +140,15 @@ def _run(order: Order, runner: "_Runner") -> Ended:
         raise RefusedError(
             f"{order.notebook} was not run",
             because=f"its kernel did not start ({error})",
-            remedy="Start it in Jupyter, or type nbresume run --kernel NAME."
+            remedy="Start it in Jupyter, or type nbresume run NOTEBOOK --kernel NAME."
             + runner.last_words(),
         ) from error
     except NoSuchKernel as error:
         raise RefusedError(
             f"{order.notebook} was not run",
             because=f"there is no kernel named {error.name}",
-            remedy="Type jupyter kernelspec list, then nbresume run --kernel NAME.",
+            remedy="Type jupyter kernelspec list, then nbresume run NOTEBOOK --kernel "
+            "NAME.",
         ) from error
     return Ended(0, f"{order.notebook.name}: all cells done")
 

@@ -155,7 +155,7 @@ def _footnotes(view: RunView) -> list[str]:
     lines = [origin_of(view), *view.differs] if view.origin else list(view.differs)
     if view.damaged:
         revisions = ", ".join(str(revision) for revision in view.damaged)
-        lines.append(f"damaged records: {revisions}; type nbresume verify")
+        lines.append(f"damaged records: {revisions}; type nbresume verify NOTEBOOK")
     claim = view.claim
     if claim is not None and claim.alive and not claim.mine:
         lines.append(f"another kernel (pid {claim.pid} on {claim.host}) holds the run")

@@ -68,7 +68,7 @@ def traveled(done: Traveled) -> str:
     lines.append(
         "values of plain cells that no record of then tells of are untouched; the run "
         "is unchanged: a step that is run finds what its plan says. %steps resume "
-        "goes back to the newest state, %steps fork goes on from here"
+        "goes back to the newest state, %steps fork --at NAME begins a run there"
     )
     return "\n".join(lines)
 

@@ -95,7 +95,7 @@ def test_diff_loads_values_only_if_asked_to(nbresume, folder, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (("fork", "nb.ipynb", "nope", "--at", "a"), 2, "Its runs are"),
+        (("fork", "nb.ipynb", "nope", "--at", "a"), 2, "Name one of its runs"),
         (("fork", "nb.ipynb", "--at", "nope"), 2, "has no step nope"),
         (("fork", "nb.ipynb"), 3, "--at"),
         (("compare", "nope", "nope"), 2, "no such run"),

@@ -298,7 +298,7 @@ def test_an_unknown_run_is_refused():
     lab, k = ran()
 
     check_refused(
-        lab, k, "a", rf"Its runs are: {k.run_id}", NotCommitted, run_id="nope"
+        lab, k, "a", rf"one of its runs \({k.run_id}\)", NotCommitted, run_id="nope"
     )
 
 

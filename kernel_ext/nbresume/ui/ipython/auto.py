@@ -81,8 +81,8 @@ def _check_ids(cell_id: str, cells: list[Cell] | None) -> None:
             "auto was not switched on",
             because="this front end does not tell which cell it runs, so a cell could "
             "not be known again",
-            remedy="Run the notebook in JupyterLab, Notebook 7 or with nbresume run, "
-            "or begin cells with %%step NAME.",
+            remedy="Run the notebook in JupyterLab, Notebook 7 or with nbresume run "
+            "NOTEBOOK, or begin cells with %%step NAME.",
         )
     if any(not has_id(cell.cell_id) for cell in cells or []):
         raise RefusedError(

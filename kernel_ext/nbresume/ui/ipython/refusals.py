@@ -71,7 +71,7 @@ def internal(error: Exception) -> RefusedError:
     return RefusedError(
         "the cell was not run",
         because=f"nbresume itself failed: {type(error).__name__}: {error}",
-        remedy="Please report it with the steps that led here.",
+        remedy="Report it to the developers of nbresume, with the steps that led here.",
     )
 
 
