@@ -399,3 +399,23 @@ def test_a_name_that_is_missed_after_a_restart_is_found(two):
     assert two.run("print(y)", "c3").text == "3\n"
     unknown = two.run("print(nowhere)", "c5")
     assert "has committed" not in unknown.text
+
+
+def test_a_name_that_a_cell_above_would_make_is_found(two):
+    """A NameError of a cell that is run too early says which cell has to run first."""
+    imports = "%load_ext nbresume\n\nimport json as js"
+    late = "%%step late\nfound = wanted + gone"
+    two.save(imports, "%%step makes\nwanted = 1\nkept = gone = 2\ndel gone", late)
+    two.run("pass", "c0")
+
+    early = two.run(late, "c2")
+    assert isinstance(early.error, NameError)
+    assert "nbresume: step makes makes wanted: run it first" in early.text
+    plain = two.run("js.dumps(1)", "elsewhere")
+    assert (
+        "the cell that begins with `%load_ext nbresume` makes js: run it" in plain.text
+    )
+    assert two.run("%%step makes\nwanted = 1\nkept = gone = 2\ndel gone", "c1").ok
+    assert "gone" not in two.run("gone", "c2").text.partition("nbresume:")[2]
+    upside = two.run("found", "c1")
+    assert "step late, further down, makes found: run the cells from" in upside.text

@@ -39,7 +39,6 @@ from nbresume.ui.ipython.refusals import (
     misplaced,
     refuse_results,
     rejected,
-    unbound,
 )
 
 
@@ -299,7 +298,7 @@ class Hooks:
         except Exception as error:  # noqa: BLE001 - IPython would swallow it and reply ok
             self._fail(result, internal(error))
         self._tell_ended(running, cell, result)
-        self._tell_unbound(result)
+        self._tell_missed(result, cell)
         if cell is not None:
             self._begin_idle(cell, step=step)
         sys.audit("nbresume.reply", step)
@@ -339,10 +338,16 @@ class Hooks:
             phase = Phase.FAILED
         self._pages.tell(intent.step, cell.told if cell else "", phase)
 
-    def _tell_unbound(self, result: ExecutionResult | None) -> None:
-        """Say where a name is that a cell missed: most often before the resume."""
-        state, told = self._session.journal.state, _raised(result)
-        line = unbound(told, state) if isinstance(told, NameError) else ""
+    def _tell_missed(self, result: ExecutionResult | None, cell: _Cell | None) -> None:
+        """Say where a name is that a cell missed: after a restart, or out of order."""
+        told = _raised(result)
+        if not isinstance(told, NameError) or isinstance(told, NbresumeError):
+            return
+        # loaded when a cell failed so, and not by every kernel
+        from nbresume.ui.ipython.missed import place_of  # noqa: PLC0415
+
+        state, order = self._session.journal.state, self._session.order()
+        line = place_of(told, state, order, cell.text[0] if cell else "")
         if line:
             self._session.parts.world.screen.say(line)
 

@@ -9,7 +9,6 @@ from typing import Any
 from IPython.core.error import InputRejected
 
 from nbresume.errors import FencedError, NbresumeError, RefusedError
-from nbresume.model.folded import RunState
 
 RESULTS = re.compile(r"_{1,3}|_\d+|_i{1,3}|_i\d+|Out|_oh|In|_ih")
 """Names under which IPython keeps the results and texts of earlier cells."""
@@ -73,16 +72,3 @@ def internal(error: Exception) -> RefusedError:
         because=f"nbresume itself failed: {type(error).__name__}: {error}",
         remedy="Report it to the developers of nbresume, with the steps that led here.",
     )
-
-
-def unbound(error: NameError, state: RunState) -> str:
-    """Return what to type to get a name that a cell missed; "" if the run has none."""
-    name = error.name or ""
-    for step in state.index.committing(name):
-        commit = state.commit(step)
-        if commit is not None and name in commit.record.outputs:
-            return (
-                f"step {step} has committed {name}, and this kernel does not have it: "
-                "%steps resume binds what is committed"
-            )
-    return ""
