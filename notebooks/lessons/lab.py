@@ -13,9 +13,14 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty
 from typing import Any, Self
+
+# what a lesson needs comes with nbresume
+if missing := [n for n in ("nbresume", "nbformat", "nbclient") if find_spec(n) is None]:
+    raise ModuleNotFoundError(f"{', '.join(missing)}: %pip install nbresume brings it")
 
 import nbformat
 from jupyter_client.manager import KernelManager
@@ -59,6 +64,7 @@ class Lab:
     def __init__(
         self, cells: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> None:
+        # removed when it is closed, else when the kernel of the lesson ends
         self._kept = tempfile.TemporaryDirectory(prefix="lesson-")
         self.folder = Path(self._kept.name)
         self.notebook = self.folder / "lesson.ipynb"
