@@ -39,6 +39,19 @@ def show_static(view: RunView) -> str:
     return display_id
 
 
+def _label(way: Way) -> str:
+    """Return the few words by which a way out is chosen."""
+    return f"{way.how} for the effect {way.effect!r}" if way.effect else way.how
+
+
+def _meanings(ways: list[Way]) -> str:
+    items = "".join(
+        f"<li style='margin:0'><b>{escape(_label(way))}</b>: {escape(way.text)}</li>"
+        for way in ways
+    )
+    return f"<ul style='margin:0;line-height:1.5'>{items}</ul>"
+
+
 class Panel:
     """A run with buttons: what they do is given, so that it is one with `%steps`.
 
@@ -85,6 +98,8 @@ class Panel:
         wide = {"layout": {"width": "auto"}, "style": {"description_width": "initial"}}
         self._step = widgets.Dropdown(description="Decide about step", **wide)
         self._known = widgets.HTML()
+        self._meant = widgets.HTML()
+        # a choice is one line high: a sentence would run into the next one
         self._way = widgets.RadioButtons(layout={"width": "auto"})
         self._because = widgets.Text(
             description="Reason, kept in the history of the run", **wide
@@ -102,7 +117,7 @@ class Panel:
 
         self._buttons["Decide"].on_click(self._click(record))
         title = widgets.HTML("<b>What is to be done</b>")
-        fields = [self._step, self._known, title, self._way, self._because]
+        fields = [self._step, self._known, title, self._meant, self._way, self._because]
         return widgets.VBox([*fields, self._buttons["Decide"]])
 
     def _ways(self) -> list[Way]:
@@ -113,9 +128,9 @@ class Panel:
         """Show what is known of the step, and its ways out; none is chosen."""
         step = self._waiting.get(self._step.value or "")
         self._known.value = text.waiting(step) if step else ""
-        self._way.options = [
-            (f"{way.how}: {way.text}", place) for place, way in enumerate(self._ways())
-        ]
+        ways = self._ways()
+        self._meant.value = _meanings(ways)
+        self._way.options = [(_label(way), n) for n, way in enumerate(ways)]
         self._way.value, self._because.value = None, ""
 
     def refresh(self) -> None:

@@ -49,7 +49,7 @@ def test_a_run_without_doubt_shows_no_form(shell):
 
 def hows(shown):
     """Return the words of the ways out that the form offers."""
-    return [label.partition(":")[0] for label, _ in shown._way.options]
+    return [label for label, _ in shown._way.options]
 
 
 def choose(shown, how, because=""):
@@ -63,6 +63,8 @@ def test_the_form_never_chooses(in_doubt):
     assert shown._form.layout.display == "flex"
     assert list(shown._step.options) == ["mail"]
     assert shown._way.value is None
+    # what they mean stands above: a choice is one line high
+    assert "<b>retry</b>: It did not happen outside" in shown._meant.value
     assert hows(shown) == ["retry", "evidence", "abandon"]
     assert "it declared --effects" in shown._known.value
     before = in_doubt.hashes()
@@ -91,8 +93,9 @@ def test_an_open_effect_is_decided_about_by_itself(bare):
     bare.ip.user_ns["ask"] = lambda: 1 / 0
     bare.run(step)
     shown = panel(bare)
-    assert hows(shown) == ["retry", "evidence", "abandon", "evidence"]
-    assert "The effect 'to a' did happen" in shown._way.options[3][0]
+    one = "evidence for the effect 'to a'"
+    assert hows(shown) == ["retry", "evidence", "abandon", one]
+    assert "The effect &#x27;to a&#x27; did happen" in shown._meant.value
     shown._way.value, shown._because.value = 3, "received"
     assert "of step mail is done (received)" in press(shown, "Decide")
 
