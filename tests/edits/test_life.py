@@ -233,7 +233,7 @@ def test_a_merge_with_two_steps_of_one_name_refuses_the_second(desk):
 
     assert merged.ran == []
     assert merged.failed == "c-other"
-    assert "its name is used by another cell (c-top)" in merged.error
+    assert "its name is used by another cell (code cell " in merged.error
     assert "Give this step a name of its own" in merged.error
 
 

@@ -9,6 +9,7 @@ from nbresume.model.effects import spoken_keys
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit, StepHistory
 from nbresume.model.records import Committed
+from nbresume.run.order import Order
 from nbresume.run.standing import Standing
 
 
@@ -27,10 +28,17 @@ def refuse_twin(standing: Standing, state: RunState) -> None:
     if owner in twins or (twins and not owner and not first):
         raise DuplicateName(
             f"step {standing.step} was not run",
-            because=f"its name is used by another cell ({owner or twins[0]})",
+            because="its name is used by another cell"
+            f"{_told_place(standing.order, owner or twins[0])}",
             remedy="Give this step a name of its own: %%step OTHER_NAME",
             step=standing.step,
         )
+
+
+def _told_place(order: Order, cell_id: str) -> str:
+    """Return where a cell stands, for people: front ends show no ids."""
+    place = order.cell_place(cell_id)
+    return f" (code cell {place + 1} of the notebook)" if place >= 0 else ""
 
 
 def owner_of(lowered: str, state: RunState) -> str:

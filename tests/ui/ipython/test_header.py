@@ -136,6 +136,7 @@ def test_a_name_used_twice_is_refused(bare, twin):
     ran = bare.run(f"%%step {twin}\nother = 1", "c2")
 
     check_told(ran, DuplicateName)
+    assert "another cell (code cell 1 of the notebook)" in ran.text
     assert "other" not in bare.ip.user_ns
     assert bare.hashes() == before
 
