@@ -14,6 +14,7 @@ const GLUE = [
   './decorate',
   './save',
   './starts',
+  './forgotten',
   './resume',
   './commands',
   './stepcommands',

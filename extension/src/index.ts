@@ -19,6 +19,7 @@ import { addCommands } from './commands';
 import { Drafts } from './decision';
 import { Decorator } from './decorate';
 import { Follower } from './follow';
+import { Forgotten } from './forgotten';
 import { Inquiry } from './inquiry';
 import { Lines } from './lines';
 import { StepMenu } from './menu';
@@ -95,6 +96,7 @@ function activate(
   }
   sidebar.shown.connect(() => void follower.refresh());
   const hand = new NotebookHand(dialogs, translator);
+  new Forgotten({ app, tracker, hand, client, trans });
   const drafts = new Drafts();
   const parts = {
     app,

@@ -115,3 +115,25 @@ function told(content: KernelMessage.IExecuteReplyMsg['content']): boolean | nul
       return null;
   }
 }
+
+/** What a cell ended with, as the kernel told it. */
+export interface CellError {
+  readonly errorName: string;
+  readonly errorValue: string;
+}
+
+/** Return whether an error says that `%%step` means nothing to IPython. */
+export function isUnknownMagic(error: CellError | null | undefined): boolean {
+  return (
+    error?.errorName === 'UsageError' &&
+    /Cell magic `%%step` not found/.test(error.errorValue)
+  );
+}
+
+/** Return the name that a cell missed; null if that is not why it failed. */
+export function missedName(error: CellError | null | undefined): string | null {
+  if (error?.errorName !== 'NameError') {
+    return null;
+  }
+  return /^name '([^']+)' is not defined/.exec(error.errorValue)?.[1] ?? null;
+}

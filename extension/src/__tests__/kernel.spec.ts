@@ -2,7 +2,7 @@
 
 import type { Kernel } from '@jupyterlab/services';
 
-import { isEnabled, statusOf, type } from '../kernel';
+import { isEnabled, isUnknownMagic, missedName, statusOf, type } from '../kernel';
 
 interface Request {
   readonly code: string;
@@ -104,5 +104,39 @@ describe('type', () => {
       isDone: false,
       text: 'first\nanother kernel holds the run'
     });
+  });
+});
+
+describe('isUnknownMagic', () => {
+  const said = 'Cell magic `%%step` not found.';
+
+  it.each([
+    ['UsageError', said, true],
+    ['UsageError', 'Cell magic `%%steps` not found.', false],
+    // our own refusal of a header
+    ['UsageError', 'the %%step header was not understood', false],
+    ['NameError', said, false]
+  ])('of %s: %s is %s', (errorName, errorValue, expected) => {
+    expect(isUnknownMagic({ errorName, errorValue })).toBe(expected);
+  });
+
+  it('is false where nothing failed', () => {
+    expect([isUnknownMagic(null), isUnknownMagic(undefined)]).toEqual([false, false]);
+  });
+});
+
+describe('missedName', () => {
+  it.each([
+    ['NameError', "name 'z' is not defined", 'z'],
+    ['NameError', "name 'ob' is not defined. Did you mean: 'oct'?", 'ob'],
+    // ours names the step that could not keep it
+    ['NotKeptError', "name 'z' has no value here", null],
+    ['KeyError', "'z'", null]
+  ])('of %s: %s is %s', (errorName, errorValue, expected) => {
+    expect(missedName({ errorName, errorValue })).toBe(expected);
+  });
+
+  it('is null where nothing failed', () => {
+    expect([missedName(null), missedName(undefined)]).toEqual([null, null]);
   });
 });
