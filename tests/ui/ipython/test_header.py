@@ -193,3 +193,19 @@ def test_every_refusal_is_an_nbresume_error(shell):
     ran = shell.run(f"%%step{BODY}", "c1")
 
     assert isinstance(ran.error, NbresumeError)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("%%step a", "incomplete"),
+        ("%%step a\nx = 1", "incomplete"),
+        ("%%step a\nx = 1\n\n", "complete"),
+        ("x = 1", "complete"),
+    ],
+)
+def test_a_console_waits_for_the_body_of_a_step(shell, typed, expected):
+    """It asks after each line; as below every cell magic, a blank line ends it."""
+    manager = shell.ip.input_transformer_manager
+
+    assert manager.check_complete(typed)[0] == expected

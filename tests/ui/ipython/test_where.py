@@ -114,7 +114,7 @@ def test_completion_and_is_complete_run_nothing(shell):
     """Asking whether a step is complete, or for completions in it, runs nothing."""
     before = shell.hashes()
 
-    complete = shell.ip.check_complete("%%step a\nx = 1\n")
+    complete = shell.ip.check_complete("%%step a\nx = 1\n\n")
     open_ = shell.ip.check_complete("%%step a\nfor i in range(2):")
     with provisionalcompleter():
         assert list(shell.ip.Completer.completions("%%step a\nimpo", 13))

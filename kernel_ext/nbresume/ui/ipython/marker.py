@@ -1,7 +1,7 @@
 """The ``%%step`` line of a cell ⇄ a statement that IPython compiles and nobody runs.
 
-The rule: pure, because an input transformer also runs for completion; lines keep their
-numbers, so that a traceback shows what the author typed.
+The rule: pure, because an input transformer also runs where nothing is executed; lines
+keep their numbers, so that a traceback shows what the author typed.
 """
 
 import ast
@@ -20,6 +20,11 @@ def strip_header(lines: list[str]) -> list[str]:
     # prefix u, which nobody writes any more and the AST remembers
     marked = f"u{f'{MAGIC} {options.strip()}'!r}\n"
     return [*lines[:index], marked, *_inner_magic(lines[index + 1 :])]
+
+
+# by this word IPython leaves it out where it only asks whether a cell is whole: else a
+# console would run the header alone, as an empty step, before its body is typed
+strip_header.has_side_effects = True  # type: ignore[attr-defined] # a mark of IPython's
 
 
 def _inner_magic(body: list[str]) -> list[str]:
