@@ -1,5 +1,6 @@
 """The command ``nbresume``: parse → call → show. Exit codes: see ``errors``."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -337,5 +338,8 @@ def main() -> None:
         error.show()
         sys.exit(EXIT_USAGE)
     except NbresumeError as error:
-        click.echo(text.in_terminal(f"nbresume: {error}"), err=True)
+        # what was typed last names the notebook of the commands that are told
+        named = [word for word in sys.argv[2:] if word.endswith(".ipynb")]
+        notebook = shlex.quote(named[0]) if named else "NOTEBOOK"
+        click.echo(text.in_terminal(f"nbresume: {error}", notebook), err=True)
         sys.exit(error.exit_code)

@@ -32,8 +32,9 @@ from nbresume.errors import (
     RefusedError,
     UsageError,
 )
-from nbresume.plan.header import step_name_of
+from nbresume.plan.header import find_header, step_name_of
 from nbresume.plan.notebook import parse_notebook
+from nbresume.run.ways import settle
 from nbresume.ui.transport import own_sockets
 from nbresume.ui.writing import write_whole
 
@@ -125,14 +126,14 @@ def _run(order: Order, runner: "_Runner") -> Ended:
     try:
         runner.run()
     except CellExecutionError as error:
-        return _ended(error, runner.cell_name)
+        return _ended(error, runner.cell_name, runner.hint())
     except DeadKernelError:
-        return _died(runner.cell_name)
+        return _died(runner)
     except AssertionError as error:
         # after Ctrl-C nbclient cleans up twice, and trips over its own first time
         if not isinstance(error.__context__, DeadKernelError):
             raise
-        return _died(runner.cell_name)
+        return _died(runner)
     except RuntimeError as error:
         # what jupyter_client raises about a kernel that never answered
         if runner.cell_name:
@@ -153,13 +154,13 @@ def _run(order: Order, runner: "_Runner") -> Ended:
     return Ended(0, f"{order.notebook.name}: all cells done")
 
 
-def _died(cell_name: str) -> Ended:
-    return Ended(
-        EXIT_FAILED,
-        f"the kernel died in {cell_name or 'no cell'}. Run the command again: it goes "
-        "on from the last committed step.",
-        error_type=DeadKernelError.__name__,
-    )
+def _died(runner: "_Runner") -> Ended:
+    told = f"the kernel died in {runner.cell_name or 'no cell'}"
+    again = "Run the command again: it goes on from the last committed step."
+    if step := runner.acting:
+        told += ", which declared --effects and may have acted on the outside"
+        again = f"Look outside, type {settle(step, [])}, and run the command again."
+    return Ended(EXIT_FAILED, f"{told}. {again}", error_type=DeadKernelError.__name__)
 
 
 def _read(order: Order) -> Any:
@@ -281,6 +282,24 @@ class _Runner:
         cells = self._watched.cells
         return cells[-1].name if cells else ""
 
+    @property
+    def acting(self) -> str:
+        """The step that runs, if its header says that it acts on the outside."""
+        cells = self._watched.cells
+        if not cells or not cells[-1].step:
+            return ""
+        source = self._notebook.cells[cells[-1].place].source
+        line = source.splitlines()[find_header(source) or 0]
+        return cells[-1].step if "--effects" in line.split() else ""
+
+    def hint(self) -> str:
+        """Return what nbresume said below the error of the cell that failed."""
+        cells = self._watched.cells
+        outputs = self._notebook.cells[cells[-1].place].outputs if cells else []
+        is_below = [out.output_type for out in outputs][-2:] == ["error", "stream"]
+        told = outputs[-1].text.rpartition("nbresume: ")[2] if is_below else ""
+        return told.strip()
+
     def run(self) -> None:
         kernel = self._order.kernel or self._kernel()
         with own_sockets(kernel) as config:
@@ -356,9 +375,10 @@ def kinds_of_refusals() -> dict[str, ErrorKind]:
     }
 
 
-def _ended(error: CellExecutionError, cell_name: str) -> Ended:
+def _ended(error: CellExecutionError, cell_name: str, hint: str) -> Ended:
     """Tell a refusal from a failure by the class of the error."""
     text = f"{cell_name}: {error.ename}: {error.evalue}"
+    text += f". {hint}" if hint else ""
     if error.ename == "ModuleNotFoundError" and "'nbresume'" in error.evalue:
         text = (
             "nothing was run: the notebook's kernel has no nbresume. Install it there: "

@@ -145,6 +145,36 @@ def test_a_plain_cell_that_fails_is_one(in_child, notebook):
     assert "cell 5: NameError" in done.err
 
 
+def test_a_name_that_is_missed_is_told_with_its_cell(in_child, notebook):
+    """What the kernel says below a NameError stands in the terminal, too."""
+    save(notebook, "%load_ext nbresume", "print(late)", "%%step a\nlate = 1")
+
+    done = in_child("run", notebook)
+
+    assert done.code == 1
+    assert (
+        "cell 2: NameError: name 'late' is not defined. step a, further down, makes "
+        "late: run the cells from the top" in done.err
+    )
+
+
+def test_a_kernel_that_dies_in_a_step_with_effects_says_what_comes_first(
+    in_child, notebook
+):
+    """Running the command again would be refused: the decision is named first."""
+    save(notebook, LOAD, NOTE, DIES.format("--effects"))
+
+    done = in_child("run", notebook)
+
+    assert done.code == 1
+    assert "may have acted on the outside" in done.err
+    typed = f"nbresume resolve {notebook} c retry | evidence | abandon --because TEXT"
+    assert f"Look outside, type {typed}, and run the command again." in done.err
+    assert in_child("run", notebook).code == 2
+    undecided = in_child("resolve", notebook, "c", "retry")
+    assert f"Type nbresume resolve {notebook} c retry --because TEXT" in undecided.err
+
+
 DIES = "%%step c {}\nnote('c')\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
 
 
