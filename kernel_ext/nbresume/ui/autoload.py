@@ -12,11 +12,15 @@ from nbresume.ui.writing import write_whole
 _MARK = "# written by: nbresume autoload --sys-prefix"
 _TEXT = f"""{_MARK}
 # Loads nbresume in kernels whose notebook has steps; runs and restores nothing.
-# nbresume autoload --remove takes this file away.
+# nbresume autoload --remove takes this file away; so does the first kernel that starts
+# after nbresume was uninstalled, because pip knows only what it has installed.
 try:
     __import__("nbresume.ui.ipython.startup", fromlist=["load"]).load(get_ipython())
-except ImportError:
-    pass  # nbresume is not installed here any more
+except ImportError as error:
+    _own = __import__("pathlib").Path(__file__)
+    if error.name == "nbresume" and __import__("os").access(_own.parent, 2):
+        _own.unlink(missing_ok=True)
+    del _own
 """
 
 

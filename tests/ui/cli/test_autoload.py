@@ -1,5 +1,6 @@
 """nbresume in every kernel of an environment: opt-in, and nothing runs by itself."""
 
+import builtins
 import sys
 
 import pytest
@@ -42,6 +43,29 @@ def test_it_is_turned_on_and_off(nbresume, prefix):
     assert said[3] == f"it is on in {prefix}\n"
     assert said[4:] == ["it is off now\n", "it was not on\n"]
     assert not file.exists()
+
+
+@pytest.mark.parametrize(("missing", "stays"), [("nbresume", False), ("zarr", True)])
+def test_the_file_goes_when_nbresume_has_gone(nbresume, prefix, missing, stays):
+    """Nothing is left after `pip uninstall`; a package that lacks is no reason."""
+    nbresume("autoload", "--sys-prefix")
+    file = autoload.startup_file()
+
+    def absent(*_words, **_named):
+        message = f"No module named {missing!r}"
+        raise ModuleNotFoundError(message, name=missing)
+
+    def find(name, *words, **named):
+        found = absent if name.startswith("nbresume") else __import__
+        return found(name, *words, **named)
+
+    # as a kernel does that starts
+    names = {"__file__": str(file), "__builtins__": {**vars(builtins)}}
+    names["__builtins__"]["__import__"] = find
+    names["get_ipython"] = None
+    exec(compile(file.read_text(), str(file), "exec"), names)  # noqa: S102 - our own
+
+    assert file.exists() == stays
 
 
 def test_another_file_of_that_name_is_left_alone(nbresume, prefix):
