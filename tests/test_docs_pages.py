@@ -1,5 +1,7 @@
 """What the tutorial and the how-to guides show is what happens, in real kernels."""
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +13,18 @@ from written_page import Block, Page, blocks_of, shows
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 GUIDES = sorted(set((DOCS / "how-to").glob("*.md")) - {DOCS / "how-to" / "index.md"})
-PLAYED = [DOCS / "index.md", DOCS / "tutorial.md", *GUIDES]
+LOG = DOCS / "first-ten-minutes.md"
+PLAYED = [DOCS / "index.md", DOCS / "tutorial.md", LOG, *GUIDES]
+SITUATIONS = (
+    "Install",
+    "A step without `%load_ext`",
+    "No rights on the store's folder",
+    "Two cells of one name",
+    "A NameError after a restart",
+    "A second tab of the browser",
+    "A crash in a step with `--effects`",
+    "Uninstalling",
+)
 
 
 @pytest.mark.kernel
@@ -19,6 +32,33 @@ PLAYED = [DOCS / "index.md", DOCS / "tutorial.md", *GUIDES]
 def test_a_page_is_true(page, tmp_path):
     """Its cells and commands, one after the other, show what stands below them."""
     Page(tmp_path).play(page.read_text(encoding="utf-8"))
+
+
+def test_the_log_has_every_situation():
+    """What a new user meets is on record, whatever else was tried."""
+    page = LOG.read_text(encoding="utf-8")
+    titles = re.findall(r"^## (.+)$", page, re.MULTILINE)
+
+    assert [name for name in SITUATIONS if name not in titles] == []
+
+
+def test_commits_that_the_log_names_exist():
+    """A mended stumble names a commit by its subject, which outlives a rebase."""
+    folder = DOCS.parent
+    if not (folder / ".git").exists():
+        pytest.skip("the history is no part of a source distribution")
+    words = ("git", "log", "--format=%s")
+    told = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    page = " ".join(LOG.read_text(encoding="utf-8").split())
+    named = re.findall(r"\*((?:ui|ext|run|store|notebooks): [^*]+)\*", page)
+    subjects = told.stdout.splitlines()
+
+    assert len(named) > 5
+    cut = [(name, name.rstrip(" …")) for name in named]
+    unknown = [
+        n for n, begins in cut if not any(s.startswith(begins) for s in subjects)
+    ]
+    assert unknown == []
 
 
 @pytest.mark.parametrize(
