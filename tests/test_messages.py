@@ -26,9 +26,10 @@ TREE = {
 VARIES = "\0"
 """Stands for what is known at run time alone."""
 VERBS = """
-Ask Bind Call Check Choose Close Correct Create Define Delete Draft End Find Free Give
-Go Hand If Install Keep Leave Let Load Look Make Move Name Pass Put Report Restart
-Restore Return Run Save See Send Set Settle Start Take To Try Type Use Wait Write
+Ask Bind Call Check Choose Close Copy Correct Create Define Delete Draft End Export
+Find Free Give Go Hand If Import Install Keep Leave Let Load Look Make Move Name
+Pass Put Report Restart Restore Return Run Save See Send Set Settle Start Take To Try
+Type Use Wait Write
 """
 """What a remedy begins with: somebody is told to do it (`If` and `To` lead there)."""
 FOREIGN = {

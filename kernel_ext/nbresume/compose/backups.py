@@ -162,6 +162,6 @@ def unsound(refused: str, problems: list[str], command: str) -> Damaged:
     return Damaged(
         refused,
         because=f"{len(problems)} things in it are damaged or missing ({told}{more})",
-        remedy="The steps that they belong to have to run again. To take everything "
-        f"as it is: nbresume {command} … --damaged",
+        remedy="Run the steps that they belong to again; what takes everything as it "
+        f"is: nbresume {command} … --damaged",
     )

@@ -129,7 +129,7 @@ def _chosen(checked: Checked, runs: list[str]) -> Contents:
         raise UsageError(
             "nothing was imported",
             because=f"the backup has no run {min(unknown)}",
-            remedy=f"Its runs are: {', '.join(contents.runs) or 'none'}.",
+            remedy=f"Name one of its runs: {', '.join(contents.runs) or 'none'}.",
         )
     named = {f"{ROOT}/{group.key}/" for run in runs for group in checked.groups[run]}
     files = {

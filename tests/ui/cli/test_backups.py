@@ -125,7 +125,7 @@ def test_another_user_looks_and_does_not_load(nbresume, folder, monkeypatch, tmp
         (("import", "nb.ipynb"), 2, "no whole zip file"),
         (("import", "good.zip"), 2, "replaces nothing"),
         (("import", "good.zip", "s3://bucket/prefix"), 3, "Import into a folder"),
-        (("import", "good.zip", "new", "--run", "nope"), 3, "Its runs are"),
+        (("import", "good.zip", "new", "--run", "nope"), 3, "Name one of its runs"),
         (("import", "good.zip", "."), 2, "holds other things"),
     ],
 )

@@ -7,7 +7,9 @@ what the IPython hooks do: parse, begin, execute the body, finish.
 import ast
 import builtins
 import contextlib
+import os
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -308,8 +310,9 @@ class Lab:
 
     def store(self) -> stores.OpenStore:
         """Return the store as a process opens it."""
-        nowhere = stores.Place(store=Path("nowhere"), data=Path("nowhere"))
-        return stores.OpenStore(self.backend, "store-1", self.trust, nowhere)
+        data = Path(os.environ.get("JUPYTER_DATA_DIR", tempfile.gettempdir()))
+        place = stores.Place(store=Path("nowhere"), data=data)
+        return stores.OpenStore(self.backend, "store-1", self.trust, place)
 
     def world(self, *, alive: bool = True) -> World:
         """Return the ports of a fresh process."""
