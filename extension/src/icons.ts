@@ -23,6 +23,7 @@ export const SHAPES: Record<
   ABANDONED:
     'M8 1.500a6.5 6.5 0 1 1 0 13 6.5 6.5 0 0 1 0-13zM8 3a5 5 0 0 0-4 8L11 4a5 5 0 0 0-3-1zm4 2-7 7a5 5 0 0 0 7-7z',
   QUARANTINED: 'M8 1.5 15 14H1zM7.2 6v4h1.600V6zm0 5v1.600h1.600V11z',
+  ERASED: 'M3 3h10v10H3zm1.500 1.500v7h7v-7zM6 7.250h4v1.500H6z',
   NOT_TAKEN:
     'M2.500 2.500h7L14 8l-4.500 5.500h-7L7 8zM5.300 4 8.900 8l-3.600 4h3.500L12 8 8.800 4z',
   steps:
@@ -60,6 +61,7 @@ export const stateIcons: Readonly<Record<State, LabIcon>> = {
   ORPHANED: icon('ORPHANED'),
   ABANDONED: icon('ABANDONED'),
   QUARANTINED: icon('QUARANTINED'),
+  ERASED: icon('ERASED'),
   NOT_TAKEN: icon('NOT_TAKEN')
 };
 /** For the badges on cells. */

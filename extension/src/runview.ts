@@ -52,6 +52,7 @@ export const STATES = [
   'ORPHANED',
   'ABANDONED',
   'QUARANTINED',
+  'ERASED',
   'NOT_TAKEN'
 ] as const;
 export type State = (typeof STATES)[number];

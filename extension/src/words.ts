@@ -41,6 +41,8 @@ export function word(state: State, trans: TranslationBundle): string {
       return trans.__('abandoned');
     case 'QUARANTINED':
       return trans.__('damaged');
+    case 'ERASED':
+      return trans.__('erased');
     case 'NOT_TAKEN':
       return trans.__('not taken');
   }
@@ -66,6 +68,7 @@ export function tone(state: State): Tone {
     case 'STALE':
     case 'INTERRUPTED':
     case 'RAN':
+    case 'ERASED':
       return 'doubt';
     case 'FAILED':
     case 'QUARANTINED':

@@ -19,6 +19,7 @@ from nbresume.compose.stores import (
     run_id_of,
 )
 from nbresume.compose.trial import TrialProcess
+from nbresume.model.records import Tombstone
 from nbresume.run.audit import Audit
 from nbresume.run.branches import Branches
 from nbresume.run.claims import Claims
@@ -151,6 +152,7 @@ def _join(
     parts = _parts(live, world, journal, settings, recovery)
     order = SavedOrder(world, journal)
     steppers.append(Stepper(parts, order=order))
+    journal.when_erased(lambda record: _forget(parts, record))
     parts.claims.after_claim(lambda: _after_claim(store, parts))
     launch = TrialProcess(store.place.store, store.place.data, journal.run_id)
     return Session(
@@ -222,6 +224,13 @@ def _parts(
         journal=journal,
         world=world,
     )
+
+
+def _forget(parts: Parts, record: Tombstone) -> None:
+    """Let this kernel refer to nothing that was erased: it is written anew."""
+    parts.restorer.forget(record.groups)
+    parts.snapshot.forget()
+    parts.journal.objects.forget()
 
 
 def _after_claim(store: OpenStore, parts: Parts) -> None:

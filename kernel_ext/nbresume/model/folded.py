@@ -10,6 +10,7 @@ import msgspec
 
 from nbresume.model import effects, progress
 from nbresume.model.commits import committed_by_evidence, trim
+from nbresume.model.erasing import Erasing
 from nbresume.model.histories import Attempt, Commit, StepHistory
 from nbresume.model.index import RunIndex
 from nbresume.model.records import (
@@ -28,6 +29,7 @@ from nbresume.model.records import (
     Quarantined,
     Resolution,
     RunRecord,
+    Tombstone,
 )
 from nbresume.model.states import Outcome
 from nbresume.model.usage import used
@@ -68,6 +70,8 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
     quarantined: list[int] = []
     origin: Origin | None = None
     """Where it comes from, if it is a fork."""
+    erased_at: int = -1
+    """Revision of the newest tombstone: what was stored before may be gone."""
     moved_to: str = ""
     """Chain in which the run goes on: to this one nothing is appended any more."""
 
@@ -89,6 +93,11 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
         history = self.steps.get(name)
         return history.commit() if history else None
 
+    def left(self, name: str) -> Commit | None:
+        """Return what the commit of a step left, also if its payloads are erased."""
+        history = self.steps.get(name)
+        return history.left() if history else None
+
     def share(self, shared: "RunState") -> None:
         """Begin with what a fork shares: its first record counts already."""
         self.steps, self.ambient = shared.steps, shared.ambient
@@ -109,6 +118,8 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
         match record:
             case Claim() | Quarantined() | Migration():
                 self._stand(record, epoch, at)
+            case Tombstone():
+                self._erase(record, revision)
             case _ if isinstance(record, OfStep):
                 self._apply_to_step(record, revision, epoch, at)
                 self._note(record.step)
@@ -173,6 +184,17 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
             case Migration():
                 self.moved_to = record.chain
 
+    def _erase(self, record: Tombstone, revision: int) -> None:
+        """Fold in that payloads count no more, whoever referred to them."""
+        self.erased_at = revision
+        erasing = Erasing(record)
+        for step, history in self.steps.items():
+            erasing.of_step(history)
+            self._note(step)
+        for name, stored in list(self.ambient.items()):
+            if erasing.hits(stored.manifest):
+                del self.ambient[name]
+
     def _history(self, name: str, revision: int) -> StepHistory:
         history = self.steps.get(name)
         if history is None:
@@ -209,6 +231,7 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
         if attempt is not None and attempt.intent.attempt == record.attempt:
             attempt.outcome = Outcome.COMMITTED
             commit.ambient = attempt.intent.ambient
+        history.commits = {r: c for r, c in history.commits.items() if not c.erased}
         history.commits[commit.revision] = commit
         history.current = commit.revision
         history.commit_number = max(history.commit_number, record.commit_number)

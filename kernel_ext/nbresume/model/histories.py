@@ -51,6 +51,8 @@ class Commit(Folded, kw_only=True):
     record: Committed
     by_evidence: Resolution | None = None
     """It was settled by a person's evidence: no values are kept."""
+    erased: str = ""
+    """Why its payloads are gone, by whom; empty while they are kept."""
     ambient: dict[str, Ambient] = {}
     """Input → what plain cells had made of it, as the intent of its attempt found."""
 
@@ -86,7 +88,21 @@ class StepHistory(Folded, kw_only=True):
 
     def commit(self) -> Commit | None:
         """Return the commit that counts, if there is one and the step is taken."""
+        commit = self.left()
+        return None if commit is None or commit.erased else commit
+
+    def left(self) -> Commit | None:
+        """Return what its last commit says it left, also if its payloads are erased.
+
+        Positions go by it: a name does not belong to another step because of that.
+        """
         return None if self.is_left_out else self.commits.get(self.current)
+
+    @property
+    def erased(self) -> str:
+        """Why what it committed is gone; empty if it is not."""
+        commit = self.left()
+        return commit.erased if commit else ""
 
     def doubt(
         self,
@@ -120,10 +136,15 @@ class StepHistory(Folded, kw_only=True):
         attempt = self.attempt
         if attempt is None:
             outcome = Outcome.COMMITTED if self.current >= 0 else Outcome.NONE
-            return Facts(outcome, claimant)
+            return Facts(self._kept(outcome), claimant)
         resolution = attempt.resolution.how if attempt.resolution else None
         # an open effect is in doubt also when a traceback tells how the body ended
         in_doubt = bool(effects.doubtful_keys(self.effects, now)) or (
             attempt.outcome is Outcome.OPEN and bool(attempt.doubt(undeclared))
         )
-        return Facts(attempt.outcome, claimant, in_doubt, resolution)
+        return Facts(self._kept(attempt.outcome), claimant, in_doubt, resolution)
+
+    def _kept(self, outcome: Outcome) -> Outcome:
+        """Return the outcome as it stands: what was committed may be erased since."""
+        is_gone = outcome is Outcome.COMMITTED and self.erased
+        return Outcome.ERASED if is_gone else outcome

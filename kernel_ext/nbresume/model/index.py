@@ -18,7 +18,7 @@ class _Facts(Struct, frozen=True):
     """What one step's history adds to each table."""
 
     names: frozenset[str] = frozenset()
-    """Names that its commit sets, could not keep, or deletes."""
+    """Names that its commit sets, could not keep, or deletes; erased or not."""
     data: frozenset[tuple[str, str]] = frozenset()
     """(id of a data object, name whose value is made of it) by its commit."""
     process: frozenset[str] = frozenset()
@@ -136,7 +136,7 @@ class RunIndex:
 
 
 def _facts_of(history: StepHistory) -> _Facts:
-    attempt, commit = history.attempt, history.commit()
+    attempt, commit = history.attempt, history.left()
     cells = {attempt.intent.cell_id} if attempt else set[str]()
     facts = _Facts(
         cells=frozenset(cells),

@@ -13,6 +13,7 @@ import msgspec
 from nbresume.model.values import (
     Ambient,
     Ended,
+    Erased,
     Evidence,
     FileState,
     FoldRef,
@@ -350,6 +351,28 @@ class Migration(Record, frozen=True, kw_only=True):
     because: str
 
 
+class Tombstone(Record, frozen=True, kw_only=True):
+    """Payloads count no more: durable before the first byte of them is taken away."""
+
+    KIND: ClassVar[str] = "nbresume.tombstone"
+    erasure: str
+    """One id for the tombstones of one erasure: each run concerned has its own."""
+    what: Erased
+    run: str = ""
+    """The run that was named: its groups, or those of a step or a name of it."""
+    step: str = ""
+    name: str = ""
+    """The step, or the name of a value, that was named."""
+    groups: dict[str, list[str]]
+    """Run → its groups that are erased; "" is this run."""
+    commits: list[int] = []
+    """Revisions in this chain of the commits that lie there."""
+    actor: str
+    because: str
+    policy: str = ""
+    """The rule by which it goes, if no person named it."""
+
+
 CLAIMS = (Claim.KIND, Forked.KIND)
 """The kinds of records that make a kernel the writer of a run."""
 
@@ -368,4 +391,4 @@ OfStep = (
 """The records that say something about one step."""
 
 
-RunRecord = Claim | Forked | OfStep | Quarantined | Migration
+RunRecord = Claim | Forked | OfStep | Quarantined | Migration | Tombstone

@@ -26,6 +26,7 @@ class State(StrEnum):
     ORPHANED = "ORPHANED"
     ABANDONED = "ABANDONED"
     QUARANTINED = "QUARANTINED"
+    ERASED = "ERASED"
     NOT_TAKEN = "NOT_TAKEN"
 
 
@@ -45,6 +46,7 @@ class Outcome(StrEnum):
     OPEN = "no outcome"
     FAILED = "failed"
     COMMITTED = "committed"
+    ERASED = "committed, and erased since"
 
 
 class Facts(Struct, frozen=True):
@@ -79,6 +81,7 @@ TABLE: Final = (
     # outcome, claimant, in doubt, resolution → state; the first that fits holds
     Row(Outcome.NONE, None, None, None, State.NEW),
     Row(Outcome.COMMITTED, None, None, None, State.COMMITTED),
+    Row(Outcome.ERASED, None, None, None, State.ERASED),
     Row(Outcome.OPEN, None, None, How.ABANDON, State.ABANDONED),
     Row(Outcome.FAILED, None, None, How.ABANDON, State.ABANDONED),
     Row(Outcome.OPEN, None, None, How.RETRY, State.NEW),

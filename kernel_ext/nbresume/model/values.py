@@ -176,6 +176,16 @@ class How(StrEnum):
     RERUN = "rerun"
 
 
+class Erased(StrEnum):
+    """What an erasure was asked to take away."""
+
+    RUN = "run"
+    STEP = "step"
+    NAME = "name"
+    RETENTION = "retention"
+    """What no step needs any more, by a rule."""
+
+
 EVIDENCE_KINDS = ("receipt", "query", "statement")
 
 

@@ -166,7 +166,10 @@ class Commits:
             The store cannot write; nothing is committed.
         FencedError
             Another kernel took the run over.
+        ConflictError
+            Payloads that it may refer to were erased at the same moment.
         """
+        stored_at = self._journal.state.erased_at
         captured = self._snapshot.take(changes.written)
         self._check_size(running.intent.step, captured)
         _lose_patched(captured, changes)
@@ -191,7 +194,9 @@ class Commits:
         draft.write()
         let_through = self._world.interrupts.defer()
         try:
-            revision = self._journal.append(record, attempt=running.intent.attempt)
+            revision = self._journal.append(
+                record, attempt=running.intent.attempt, stored_at=stored_at
+            )
             self._restorer.learn(packed.ref, packed.manifest)
             self._publisher.publish(revision, record, packed.manifest)
             quiet = running.intent.options.auto

@@ -167,6 +167,8 @@ def _foreseen(
     commit = history.commit() if history else None
     always = _is_always(cell, history, commit)
     reasons: tuple[str, ...] = ()
+    if state is State.ERASED and history is not None:
+        reasons = (f"its values were {history.erased}",)
     if commit is not None and state not in (*_WAITS, State.NOT_TAKEN):
         reasons = (*_edited(commit, cell.source), *moved.stale)
     if reasons and state is State.COMMITTED:
@@ -205,9 +207,13 @@ def _plan(
         return Verdict.REFUSED
     if state is State.NOT_TAKEN:
         return Verdict.NOT_TAKEN
+    rerun = history is not None and history.rerun is not None
+    if state is State.ERASED and history is not None:
+        left = history.left()
+        is_locked = left is not None and left.record.effects and not rerun
+        return Verdict.REFUSED if is_locked else Verdict.RERUN
     if commit is None or state in (State.RAN, State.RUNNING):
         return Verdict.RERUN
-    rerun = history is not None and history.rerun is not None
     if is_stale and commit.record.effects and not rerun:
         return Verdict.REFUSED
     return Verdict.RERUN if is_stale or rerun or always else Verdict.REPLAY

@@ -30,6 +30,7 @@ _UNFIT = {
     State.RAN: "ran and is not committed",
     State.AMBIGUOUS: "is ambiguous (in doubt)",
     State.ABANDONED: "was abandoned",
+    State.ERASED: "has no values: they were erased",
 }
 """States of a step that keep it, and what would begin behind it, from being shared."""
 _NOT_COMMITTED = {
@@ -132,7 +133,7 @@ def _by_time(past: Past) -> list[str]:
 
 
 def _has_acted(history: StepHistory) -> bool:
-    commit = history.commit()
+    commit = history.left()
     attempt = history.attempt
     declared = attempt is not None and attempt.intent.options.effects
     committed = commit is not None and bool(commit.record.effects)

@@ -30,8 +30,9 @@ from nbresume.model.records import (
     Quarantined,
     Resolution,
     RunRecord,
+    Tombstone,
 )
-from nbresume.model.values import Ended
+from nbresume.model.values import Ended, Erased
 from nbresume.store.trust import Link
 
 
@@ -172,13 +173,29 @@ def _claimed(record: Claim) -> str:
     return f"{_process(record)} {how}"
 
 
-def _text_of_chain(record: Quarantined | Migration) -> str:
+def _text_of_chain(record: Quarantined | Migration | Tombstone) -> str:
+    if isinstance(record, Tombstone):
+        return _erased(record)
     if isinstance(record, Quarantined):
         return f"revision {record.revision} is quarantined"
     if not record.chain:
         return "the run goes on in this chain again"
     changes = ", ".join(f"{k} {a} to {b}" for k, (a, b) in record.changes.items())
     return f"the run goes on in chain {record.chain}" + (changes and f": {changes}")
+
+
+def _erased(record: Tombstone) -> str:
+    count = sum(map(len, record.groups.values()))
+    held = f"the payloads of {count} group{'' if count == 1 else 's'} were erased"
+    match record.what:
+        case Erased.RUN:
+            return f"{held}: all of run {record.run}"
+        case Erased.STEP:
+            return f"{held}: what step {record.step} left"
+        case Erased.NAME:
+            return f"{held}: what held {record.name}"
+        case Erased.RETENTION:
+            return f"{held}: no step needs them"
 
 
 def _why(record: RunRecord, former: Claim | None) -> str:

@@ -18,6 +18,7 @@ from nbresume.model.records import Intent
 from nbresume.plan.key import Cues
 from nbresume.plan.names import Names, names_in_strings
 from nbresume.run.file_states import Files
+from nbresume.run.kept import has_lost
 from nbresume.run.keys import files_today
 from nbresume.run.order import NOWHERE, Order
 from nbresume.run.ports import World
@@ -81,7 +82,7 @@ class Inputs:
                 f"step {standing.step} starts from its position: {told}"
             )
         versions = {
-            name: lost(unkept[name].record)
+            name: _version_of(name, unkept[name])
             if name in unkept
             else self._live.version(name)
             for name in sorted(inputs | unkept.keys())
@@ -149,7 +150,7 @@ class Inputs:
         if decision.action is Action.UNBIND and not standing.forced:
             decision = self._spare_used_up(name, standing, decision)
         commit = demand.commit
-        if decision.action is Action.BIND and commit and name in commit.record.not_kept:
+        if decision.action is Action.BIND and commit and has_lost(commit, name):
             # enough for a replay; a run is refused by `check_kept`
             self._live.unset(name)
             unkept[name] = commit
@@ -255,7 +256,7 @@ class Inputs:
     @staticmethod
     def _is_elsewhere(name: str, entry: Entry, demand: Demand) -> bool:
         """Say whether a name has another value than the demanded one that is kept."""
-        if demand.commit is None or name in demand.commit.record.not_kept:
+        if demand.commit is None or has_lost(demand.commit, name):
             return False
         return entry.made is Made.ATTEMPT or entry.version != demand.version
 
@@ -305,6 +306,12 @@ class Inputs:
         positions, n = standing.positions, standing.n
         shared = {name: tuple(positions.sharing(name, n)) for name in inputs}
         return {name: others for name, others in shared.items() if others}
+
+
+def _version_of(name: str, commit: Commit) -> str:
+    """Return the version of an input that has no value here."""
+    output = commit.record.outputs.get(name)
+    return output.version if output is not None else lost(commit.record)
 
 
 def _read_names(standing: Standing) -> set[str]:

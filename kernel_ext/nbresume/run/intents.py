@@ -113,12 +113,15 @@ class Intents:
             Another kernel took the run over.
         StoreError
             The store cannot write; nothing runs.
+        ConflictError
+            Payloads that it may refer to were erased at the same moment.
         """
         standing = brought.standing
         attempt = self._world.ids.attempt_id()
         ambient = self._live.ambient()
         touched = self._touched(brought)
         ambient = self._unsettled(ambient)
+        stored_at = self._journal.state.erased_at
         stored = self._store_ambient(brought, attempt, ambient)
         intent = Intent(
             step=standing.step,
@@ -140,7 +143,7 @@ class Intents:
             reason=reason,
             next_object=self._live.identities.next_object,
         )
-        revision = self._journal.append(intent)
+        revision = self._journal.append(intent, stored_at=stored_at)
         self._publish(stored)
         self._live.mark()
         return Running(

@@ -67,7 +67,9 @@ class Journal(JournalReader):
         size = self.fold.length if self.fold else 0
         return self._tail_bytes > max(size, FOLD_FLOOR_BYTES)
 
-    def append(self, record: Record, *, attempt: str = "") -> int:
+    def append(
+        self, record: Record, *, attempt: str = "", stored_at: int | None = None
+    ) -> int:
         """Append a record of the claimant; return its revision.
 
         Parameters
@@ -77,13 +79,16 @@ class Journal(JournalReader):
         attempt
             The attempt that it is about: a decision made meanwhile about that same
             attempt stops the append.
+        stored_at
+            `RunState.erased_at` from before the payloads that it names were looked up:
+            an erasure since then stops the append.
 
         Raises
         ------
         FencedError
             Another kernel claimed the run.
         ConflictError
-            Somebody settled this very attempt meanwhile.
+            Somebody settled this very attempt meanwhile, or erased payloads.
         """
         with self.lock:
             carries = isinstance(record, _CARRIERS) and self._reported != Reported()
@@ -91,6 +96,7 @@ class Journal(JournalReader):
                 record = msgspec.structs.replace(record, reported=self._reported)
             while True:
                 self.check_fence()
+                self._check_stored(record, stored_at)
                 try:
                     revision = self._append(record, self.state.epoch)
                 except ConflictError:
@@ -102,6 +108,18 @@ class Journal(JournalReader):
             if carries:
                 self._reported = Reported()
             return revision
+
+    def _check_stored(self, record: Record, stored_at: int | None) -> None:
+        """Pass if no payload was erased since those of the record were looked up."""
+        if stored_at is None or stored_at == self.state.erased_at:
+            return
+        raise ConflictError(
+            f"a record ({record.KIND}) was not written",
+            because="payloads of this run were erased at the same moment, and it may "
+            "refer to some of them",
+            remedy="Try again: what is missing is stored anew.",
+            run_id=self.run_id,
+        )
 
     def report(self, *, tokens: int, cost: float) -> None:
         """Count what the user's code used; the next record of the attempt carries it.
@@ -121,6 +139,27 @@ class Journal(JournalReader):
                     return self._append(record, self.state.epoch)
                 except ConflictError:
                     self.refresh()
+
+    def decide_on(self, record: Record, revision: int) -> int:
+        """Append a decision that holds only if nothing was appended since `revision`.
+
+        Raises
+        ------
+        ConflictError
+            Something was; it is read, and the caller decides anew.
+        """
+        with self.lock:
+            if self.state.revision == revision:
+                try:
+                    return self._append(record, self.state.epoch)
+                except ConflictError:
+                    self.refresh()
+            raise ConflictError(
+                f"a record ({record.KIND}) was not written",
+                because="somebody appended to the run at the same moment",
+                remedy="Type the command again.",
+                run_id=self.run_id,
+            )
 
     def claim(self, record: Claim) -> int:
         """Append a claim of the next epoch, then quarantine what is damaged.

@@ -52,12 +52,16 @@ def former_commit(standing: Standing, state: RunState) -> Commit | None:
     if standing.history is not None:
         return None
     for history in state.index.of_cell(standing.cell[0]):
-        commit = history.commit()
+        commit = history.left()
         is_carried = standing.order.step_place(history.name) >= 0
         if commit is None or (is_carried and history.name != standing.step):
             continue
-        if commit.record.cell_id == standing.cell[0]:
+        if commit.record.cell_id != standing.cell[0]:
+            continue
+        if not commit.erased:
             return commit
+        if commit.record.effects:
+            raise other_name(standing.step, commit.record)
     return None
 
 

@@ -210,7 +210,7 @@ class Positions:
 
         A plain cell that has the name may make it: that is known once it has run.
         """
-        commits = map(self._state.commit, self._state.index.committing(name))
+        commits = map(self._state.left, self._state.index.committing(name))
         outputs = (commit.record.outputs.get(name) for commit in commits if commit)
         if not any(output.version == version for output in outputs if output):
             return False
@@ -269,7 +269,7 @@ class Positions:
             (place, commit)
             for step in self._state.index.changing(state)
             if NOWHERE < (place := self._order.step_place(step)) < n
-            and (commit := self._state.commit(step)) is not None
+            and (commit := self._state.left(step)) is not None
         ]
         return sorted(found, key=lambda pair: -pair[0])
 
@@ -284,7 +284,7 @@ class Positions:
         if not above:
             return NOWHERE, None
         place, step = max(above)
-        return place, self._state.commit(step)
+        return place, self._state.left(step)
 
     def sharing(self, name: str, n: int) -> list[str]:
         """Return the other names above `n` whose values share data with a name's.
@@ -308,7 +308,7 @@ class Positions:
         kept = [
             step
             for step in steps
-            if (commit := self._state.commit(step)) and name in commit.record.outputs
+            if (commit := self._state.left(step)) and name in commit.record.outputs
         ]
         _, commit = self._nearest(kept, n)
         return commit.record.outputs[name] if commit else None

@@ -181,6 +181,7 @@ class ProgressKeeper:
     ) -> Progress:
         written = self.written(running)
         names = written if wish.names is None else self._chosen(running, wish, written)
+        stored_at = self._journal.state.erased_at
         captured = self._snapshot.take(names)
         if wish.names is not None:
             self._refuse_unkept(running, wish.names, captured)
@@ -223,7 +224,9 @@ class ProgressKeeper:
             payload_bytes=draft.payload_bytes,
             next_object=self._live.identities.next_object,
         )
-        self._journal.append(record, attempt=running.intent.attempt)
+        self._journal.append(
+            record, attempt=running.intent.attempt, stored_at=stored_at
+        )
         self._restorer.places.update(packed.manifest.payloads)
         self._live.unsettle(written | captured.bindings.keys())
         self._publish(record, progress_attributes(record, packed.manifest))

@@ -48,7 +48,7 @@ class Publisher:
             commit
             for history in self._journal.state.steps.values()
             for commit in history.commits.values()
-            if _is_here(commit.record)
+            if _is_here(commit.record) and not commit.erased
         ]
         if newest:
             last = max(newest, key=lambda commit: commit.revision)

@@ -6,7 +6,7 @@ built on it; a damaged record is passed over, and told.
 
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from nbresume.errors import Damaged, NotTrusted, SchemaError
 from nbresume.model.codec import (
@@ -24,6 +24,7 @@ from nbresume.model.records import (
     Intent,
     MadeCurrent,
     RunRecord,
+    Tombstone,
 )
 from nbresume.model.states import Outcome
 from nbresume.model.values import Ambient, FoldRef, Reported, Sighting
@@ -79,6 +80,7 @@ class JournalReader:
         self._told: set[int] = set()
         self._is_settled = True
         """Nothing was read that its writer may not have flushed."""
+        self._when_erased: list[Callable[[Tombstone], None]] = []
         self._inspects = False
         """Decisions are read without being vouched for: nothing may be loaded."""
 
@@ -171,6 +173,10 @@ class JournalReader:
                 self._apply_all(self._trust.vouch(links))
             self._read_notes()
 
+    def when_erased(self, forget: Callable[[Tombstone], None]) -> None:
+        """Call this for each tombstone that is read from now on."""
+        self._when_erased.append(forget)
+
     def _read_notes(self) -> None:
         """Let attempts without an outcome know what they were seen doing."""
         for attempt in self._open_attempts():
@@ -212,6 +218,9 @@ class JournalReader:
                 self._note_fold(record.fold)
             if isinstance(record, MadeCurrent):
                 self._recall(record)
+            if isinstance(record, Tombstone):
+                for forget in self._when_erased:
+                    forget(record)
         self._tail_bytes += link.size
 
     def record(self, envelope: Envelope) -> RunRecord:

@@ -51,7 +51,13 @@ class Passage(Struct, frozen=True):
     """Open effects that somebody allowed to be called again."""
 
 
-_MAY_BE_LEFT_OUT = (State.NEW, State.COMMITTED, State.FAILED, State.INTERRUPTED)
+_MAY_BE_LEFT_OUT = (
+    State.NEW,
+    State.COMMITTED,
+    State.ERASED,
+    State.FAILED,
+    State.INTERRUPTED,
+)
 """A step that is in doubt stays so, whatever its condition says."""
 
 
@@ -94,7 +100,7 @@ class Recovery:
         if history.is_left_out and state in _MAY_BE_LEFT_OUT:
             return State.NOT_TAKEN
         if state is State.NEW and history.current >= 0:
-            return State.COMMITTED
+            return State.ERASED if history.erased else State.COMMITTED
         return state
 
     def _state_of(self, history: StepHistory, claimant: Claimant) -> State:

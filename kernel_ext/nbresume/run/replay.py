@@ -116,7 +116,7 @@ class Replays:
             return None
         kept = [history.commits[r] for r in sorted(history.commits, reverse=True)]
         for commit in kept:
-            if commit.revision == history.current:
+            if commit.revision == history.current or commit.erased:
                 continue
             files = files_today(
                 self._parts.files, brought.standing, state, commit.record

@@ -5,7 +5,7 @@ them was vouched for and with their digests checked. A live object that stands f
 unit is used as it is, so that names restored in any order share what they shared.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from nbresume.capture.atoms import resolve_import
@@ -15,12 +15,13 @@ from nbresume.capture.outputs import decode as decode_outputs
 from nbresume.capture.pending import Pending
 from nbresume.capture.rebuild import rebuild, rebuild_atoms
 from nbresume.capture.snapshot import CLOSED_FILE
-from nbresume.errors import CaptureError, Damaged, NotKeptRefusal, RefusedError
+from nbresume.errors import CaptureError, Damaged, RefusedError
 from nbresume.model.displays import Shown
 from nbresume.model.histories import Commit
 from nbresume.model.manifest import Manifest, Place, Source, Unit
 from nbresume.model.records import Committed, Progress
 from nbresume.model.values import Ambient, ManifestRef
+from nbresume.run.kept import has_lost, not_kept
 from nbresume.run.manifests import read_manifest
 from nbresume.run.ports import World
 from nbresume.run.position import lost
@@ -59,6 +60,12 @@ class Restorer:
         """Remember a manifest and the places of its payloads."""
         self._manifests[ref.digest] = manifest
         self.places.update(manifest.payloads)
+
+    def forget(self, groups: Mapping[str, Collection[str]]) -> None:
+        """Take nothing in these groups (run → groups) for durable any more."""
+        for digest, place in list(self.places.items()):
+            if place.group in groups.get(place.run, ()):
+                del self.places[digest]
 
     def manifests(self) -> list[Manifest]:
         """Return the manifests that this kernel has read or written."""
@@ -185,11 +192,11 @@ class Restorer:
         Raises
         ------
         NotKeptRefusal
-            The commit could not keep it.
+            The commit could not keep it, or it was erased.
         """
         record = commit.record
-        if name in record.not_kept:
-            raise _not_kept(name, record)
+        if has_lost(commit, name):
+            raise not_kept(name, commit)
         self._defer(name, record)
 
     def _defer(self, name: str, record: Committed) -> None:
@@ -388,13 +395,3 @@ class Restorer:
             if reason != CLOSED_FILE:
                 gone.append(f"{name} ({reason})")
         return gone
-
-
-def _not_kept(name: str, record: Committed) -> NotKeptRefusal:
-    return NotKeptRefusal(
-        f"{name} has no value here",
-        because=f"step {record.step} could not keep it ({record.not_kept[name]})",
-        remedy=f"Type %steps rerun {record.step}, or mark that step --always.",
-        name=name,
-        step=record.step,
-    )

@@ -221,7 +221,7 @@ def renamed(state: RunState, old: str, new: str, actor: str) -> MadeCurrent:
         The new name has a history of its own.
     """
     new = parse_step_name(new)
-    commit, former, taken = state.commit(old), state.step(old), state.step(new)
+    commit, former, taken = state.left(old), state.step(old), state.step(new)
     if commit is None and not (former and former.effects):
         raise NotCommitted(
             f"step {old} was not renamed",

@@ -38,6 +38,12 @@ class Standing(Struct, frozen=True):
         return self.history.commit() if self.history else None
 
     @property
+    def erased(self) -> Commit | None:
+        """What the step committed and is erased since, if that is so."""
+        left = self.history.left() if self.history else None
+        return left if left is not None and left.erased else None
+
+    @property
     def forced(self) -> bool:
         """A person asked for it to run again."""
         return self.history is not None and self.history.rerun is not None

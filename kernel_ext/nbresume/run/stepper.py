@@ -162,7 +162,7 @@ class Stepper:
         standing, parts = brought.standing, self._parts
         commit = standing.commit
         if commit is None:
-            return "" if self._replays.adopt_renamed(brought) else "new"
+            return self._anew(brought)
         if standing.header.always and not commit.record.effects:
             return "--always"
         if standing.forced:
@@ -182,6 +182,16 @@ class Stepper:
         if commit.record.effects:
             raise doubt.locked(commit.record, reasons[0])
         return reasons[0]
+
+    def _anew(self, brought: Brought) -> str:
+        """Return why a step without a commit runs; one that acted is refused."""
+        left = brought.standing.erased
+        if left is None:
+            return "" if self._replays.adopt_renamed(brought) else "new"
+        reason = f"its values were {left.erased}"
+        if left.record.effects and not brought.standing.forced:
+            raise doubt.locked(left.record, reason)
+        return reason
 
     def _where(self, standing: Standing) -> Where:
         return Where(self._parts.journal.state, standing.order, standing.n)

@@ -175,7 +175,7 @@ def _ways(
         state,
         open_keys(history.effects) if history else [],
         word=history is not None and word_would_settle(history),
-        locked=state is State.STALE and plan is Verdict.REFUSED,
+        locked=plan is Verdict.REFUSED and state in (State.STALE, State.ERASED),
     )
 
 
@@ -189,10 +189,13 @@ def _orphan(history: StepHistory, order: Order, recovery: Recovery) -> Foreseen:
         cell_id=history.attempt.intent.cell_id if history.attempt else "",
         history=history,
         state=State.ORPHANED if committed else state,
-        plan=Verdict.REFUSED if state is State.AMBIGUOUS else Verdict.REPLAY,
+        plan=Verdict.REFUSED if state in _REFUSED else Verdict.REPLAY,
         reasons=(_gone(order),),
         always=False,
     )
+
+
+_REFUSED = (State.AMBIGUOUS, State.ERASED)
 
 
 def _gone(order: Order) -> str:
@@ -256,7 +259,9 @@ def _has_effects(history: StepHistory | None, record: Committed | None) -> bool:
     attempt = history.attempt if history else None
     declared = attempt is not None and attempt.intent.options.effects
     on_record = history is not None and bool(history.effects)
-    return declared or on_record or bool(record and record.effects)
+    left = history.left() if history else None
+    erased = bool(left and left.erased and left.record.effects)
+    return declared or on_record or erased or bool(record and record.effects)
 
 
 def _started_at(history: StepHistory | None) -> datetime | None:

@@ -49,6 +49,10 @@ class Known:
                 for key, digest in zip(keys, digests, strict=True)
             }
 
+    def forget(self) -> None:
+        """Know of no chunk."""
+        self._keys.clear()
+
     def find(self, digest: bytes, size: int, codec: str) -> str | None:
         """Return the key of such a chunk, if there is one."""
         return self._keys.get((digest, size, codec))

@@ -36,6 +36,10 @@ class Objects:
         self._packs: dict[str, int] = {}
         """Folder → bytes of each pack that was written from here, until it is shown."""
 
+    def forget(self) -> None:
+        """Link to no chunk that was written or read before: some are erased."""
+        self._known.forget()
+
     def draft(self, group: str) -> Draft:
         """Return an empty draft of a group; nothing is written yet."""
         return Draft(

@@ -30,6 +30,7 @@ WORDS = {
     State.ORPHANED: "cell is gone",
     State.ABANDONED: "abandoned",
     State.QUARANTINED: "damaged",
+    State.ERASED: "erased",
     State.NOT_TAKEN: "not taken",
 }
 MARKS = {
@@ -43,6 +44,7 @@ MARKS = {
     State.ABANDONED: "-",
     State.ORPHANED: "-",
     State.QUARANTINED: "!",
+    State.ERASED: "∅",
     State.NOT_TAKEN: "○",
     State.NEW: "·",
 }

@@ -24,8 +24,9 @@ from nbresume.compose.effects import ACTIVE
 from nbresume.errors import FencedError, NbresumeError
 from nbresume.model.codec import SCHEMAS
 from nbresume.model.displays import Shown
+from nbresume.model.records import Tombstone
 from nbresume.model.states import State
-from nbresume.model.values import Writer
+from nbresume.model.values import Erased, Writer
 from nbresume.plan.code_version import code_version
 from nbresume.plan.header import body_of, find_header, parse_header, step_name_of
 from nbresume.plan.loops import loops_of
@@ -259,6 +260,23 @@ class Outcome:
     def text(self) -> str:
         """Everything that the person was told."""
         return "\n".join([*self.said, *([str(self.error)] if self.error else [])])
+
+
+def erase_by_hand(kernel: "Kernel", step: str, *also: str) -> None:
+    """Put the tombstone of what a step committed into the chain; no byte goes."""
+    commits = kernel.journal.state.step(step).commits
+    groups = [commit.record.manifest.group for commit in commits.values()]
+    kernel.journal.decide(
+        Tombstone(
+            erasure="by hand",
+            what=Erased.STEP,
+            step=step,
+            groups={"": [*groups, *also]},
+            commits=sorted(commits),
+            actor="someone",
+            because="it held a name",
+        )
+    )
 
 
 GOOD = ("plain", "replayed", "not taken", "ran")

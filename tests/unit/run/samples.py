@@ -18,10 +18,12 @@ from nbresume.model.records import (
     Progress,
     Quarantined,
     Resolution,
+    Tombstone,
 )
 from nbresume.model.values import (
     Ambient,
     Ended,
+    Erased,
     Evidence,
     FoldRef,
     How,
@@ -194,6 +196,16 @@ PROGRESS = Progress(
     payload_bytes=10,
     next_object=7,
 )
+TOMBSTONE = Tombstone(
+    erasure="e-1",
+    what=Erased.STEP,
+    run="run-1",
+    step="a",
+    groups={"": ["a-1", "a-1-ambient"], "run-0": ["b-1"]},
+    commits=[2],
+    actor="someone",
+    because="it held a name",
+)
 
 RECORDS = [
     CLAIM,
@@ -209,6 +221,7 @@ RECORDS = [
     QUARANTINED,
     MIGRATION,
     BRANCH,
+    TOMBSTONE,
 ]
 
 

@@ -1,6 +1,6 @@
 """Runs in every state that people can see: what the golden views are made of."""
 
-from unit.run.fakes import Killed, Lab
+from unit.run.fakes import Killed, Lab, erase_by_hand
 
 from nbresume import effect
 from nbresume.compose.inspection import Inspection
@@ -156,6 +156,16 @@ def stale() -> RunView:
     return k.view()
 
 
+def erased() -> RunView:
+    """Return the view when a step that acted, and one that did not, were erased."""
+    lab = _lab(_nothing)
+    k = lab.kernel()
+    k.go()
+    for step in ("load", "mail"):
+        erase_by_hand(k, step)
+    return k.view()
+
+
 def always() -> RunView:
     """Return the view when the first step, which the others read, runs each time."""
     lab = _lab(_nothing)
@@ -229,6 +239,7 @@ GOLDEN = {
         abandoned,
         evidence,
         stale,
+        erased,
         always,
         orphaned,
         not_taken,
