@@ -3,6 +3,7 @@
 The rule: verifying changes no byte.
 """
 
+import msgspec
 from msgspec import Struct, field
 
 from nbresume.errors import NbresumeError, NotCommitted
@@ -15,6 +16,7 @@ from nbresume.model.records import (
     Intent,
     Progress,
     Resolution,
+    Tombstone,
 )
 from nbresume.model.values import ManifestRef
 from nbresume.run.journal import Journal
@@ -44,6 +46,8 @@ class Report(Struct):
     payloads: int = 0
     payload_bytes: int = 0
     problems: list[str] = field(default_factory=list)
+    erased: int = 0
+    """Groups that records name and tombstones say to be gone."""
 
 
 def prove(journal: Journal, step: str) -> Proof:
@@ -89,16 +93,31 @@ def prove(journal: Journal, step: str) -> Proof:
 
 def verify(journal: Journal) -> Report:
     """Walk every record and every payload of a run."""
-    report = Report()
-    for link in journal.envelopes():
+    report, links = Report(), journal.envelopes()
+    gone = _erased(links)
+    for link in links:
         report.records += 1
         if link.envelope is None:
             report.problems.append(f"record {link.revision} is damaged")
             continue
         for ref in _groups(link, journal, report):
-            _check_group(journal, ref, report, strict=False)
-        _check_fold(journal, link, report)
+            if (ref.run, ref.group) in gone:
+                report.erased += 1
+            else:
+                _check_group(journal, ref, report, strict=False)
+        _check_fold(journal, link, report, gone)
     return report
+
+
+def _erased(links: list[Link]) -> set[tuple[str, str]]:
+    """Return (run, group) of all that tombstones name."""
+    records = [
+        msgspec.convert(link.envelope.payload, Tombstone)
+        for link in links
+        if link.envelope is not None and link.envelope.kind == Tombstone.KIND
+    ]
+    groups = [pair for record in records for pair in record.groups.items()]
+    return {(run, name) for run, names in groups for name in names}
 
 
 def _groups(link: Link, journal: Journal, report: Report) -> list[ManifestRef]:
@@ -124,7 +143,9 @@ def _groups(link: Link, journal: Journal, report: Report) -> list[ManifestRef]:
     return [ref for ref in refs if ref is not None]
 
 
-def _check_fold(journal: Journal, link: Link, report: Report) -> None:
+def _check_fold(
+    journal: Journal, link: Link, report: Report, gone: set[tuple[str, str]]
+) -> None:
     """Check a folded state in the pack of the record that made it."""
     if link.envelope is None or link.envelope.kind != Committed.KIND:
         return
@@ -132,7 +153,7 @@ def _check_fold(journal: Journal, link: Link, report: Report) -> None:
     if not isinstance(record, Committed) or record.fold is None:
         return
     fold = record.fold
-    if fold.group != record.manifest.group:
+    if fold.group != record.manifest.group or ("", fold.group) in gone:
         return
     try:
         report.payload_bytes += len(journal.objects.read_slice(fold))

@@ -6,7 +6,7 @@ Nothing is written before something is to be kept: opening to read changes no by
 """
 
 # A step makes several of these calls and its time is counted in them: no Path each.
-# ruff: noqa: PTH100, PTH102, PTH105, PTH116, PTH123, PTH208
+# ruff: noqa: PTH100, PTH102, PTH105, PTH106, PTH112, PTH116, PTH123, PTH208
 
 import errno
 import os
@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken
@@ -181,6 +182,40 @@ class LocalBackend:
                 return os.listdir(path)
             except (FileNotFoundError, NotADirectoryError):
                 return []
+
+    def written_at(self, key: str) -> datetime | None:
+        """Return when the key was written; None if there is no such key."""
+        with disk.reporting(f"{key} was not looked for"):
+            try:
+                found = os.stat(self._path(key))
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+        return datetime.fromtimestamp(found.st_mtime, UTC)
+
+    def shared_as(self, key: str) -> str:
+        """Return the file's number on its device if it has other names; else ""."""
+        with disk.reporting(f"{key} was not looked for"):
+            try:
+                found = os.stat(self._path(key))
+            except (FileNotFoundError, NotADirectoryError):
+                return ""
+        return f"{found.st_dev}:{found.st_ino}" if found.st_nlink > 1 else ""
+
+    def prune(self, folder: str) -> None:
+        """Remove a folder that is empty, durably; nothing happens to another one."""
+        path = self._path(folder)
+        with disk.reporting(f"{folder} was not removed"):
+            if not os.path.isdir(path):
+                return
+            disk.flush_folder(path)
+            try:
+                os.rmdir(path)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            self._made.discard(folder)
+            self._lasting.discard(folder)
+            disk.flush_folder(self._path(folder_of(folder)))
 
     def free_bytes(self) -> int | None:
         """Return how many bytes this user may still write."""

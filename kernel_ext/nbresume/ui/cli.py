@@ -29,6 +29,7 @@ from nbresume.ui.asking import Asked, ask, history_of, note_shown, world_of
 from nbresume.ui.backups import export_, import_
 from nbresume.ui.cell_locks import unlock_cells
 from nbresume.ui.deciding import ask_to_decide
+from nbresume.ui.keeping import erase, gc
 from nbresume.ui.other_runs import StoreName, compare, diff, fork, runs, say, store_in
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
@@ -322,7 +323,7 @@ def migrate(folder: Path | str, because: str, *, undo: bool, take_over: bool) ->
         )
 
 
-for command in (runs, fork, compare, diff, export_, import_):
+for command in (runs, fork, compare, diff, export_, import_, erase, gc):
     cli.add_command(command)
 
 
