@@ -1,6 +1,7 @@
 """What every backend must do; a test class inherits it and gives a `backend`."""
 
 import threading
+from datetime import UTC, datetime
 
 import pytest
 
@@ -106,6 +107,41 @@ class BackendTests:
             backend.link("g/z", "g/c")
 
         assert backend.read("g/b") == b"two"
+
+    def test_keys_that_share_their_bytes_are_known(self, backend):
+        """They say the same, or nothing where the bytes were copied."""
+        backend.write("g/a", [b"one"])
+        backend.write("g/b", [b"one"])
+        backend.link("g/a", "h/c")
+
+        assert backend.shared_as("g/a") == backend.shared_as("h/c")
+        assert backend.shared_as("g/b") == ""
+        backend.delete("g/a")
+        assert backend.shared_as("h/c") == ""
+        assert backend.shared_as("g/a") == ""
+
+    def test_a_key_says_when_it_was_written(self, backend):
+        """Within what clocks may differ."""
+        backend.write("g/a", [b"one"])
+
+        written_at = backend.written_at("g/a")
+        assert abs((datetime.now(UTC) - written_at).total_seconds()) < 3600
+        assert backend.written_at("g/b") is None
+
+    def test_only_an_empty_folder_is_pruned(self, backend):
+        """Nothing happens to another one, or to one that is not there."""
+        backend.write("g/a/c.0", [b"one"])
+        backend.write("g/b", [b"two"])
+
+        backend.prune("g")
+        backend.prune("nowhere/at/all")
+        assert backend.read("g/b") == b"two"
+        backend.delete("g/a/c.0")
+        backend.prune("g/a")
+
+        assert backend.names("g") == ["b"]
+        backend.write("g/a/c.0", [b"new"])
+        assert backend.read("g/a/c.0") == b"new"
 
     def test_deleting_what_is_not_there_is_no_error(self, backend):
         """A file that is gone already needs no second deletion."""

@@ -5,14 +5,18 @@ The rule: nothing is written before everything that speaks against it was looked
 
 from dataclasses import dataclass
 
+import msgspec
+
 from nbresume.capture.entries import Entry, Made
 from nbresume.compose.graph import Session, open_run
 from nbresume.compose.inspection import Inspection, inspect_run
 from nbresume.compose.stores import OpenStore, open_journal
 from nbresume.compose.traveling import check_agreed, read_past
 from nbresume.errors import NotCommitted, NotTrusted, RefusedError
+from nbresume.model.records import Tombstone
 from nbresume.run.claims import Claims
 from nbresume.run.forks import Planned, Wanted, begin_fork, plan_fork
+from nbresume.run.journal import Journal
 from nbresume.run.order import Order
 from nbresume.run.ports import World
 from nbresume.run.runs import Claimed
@@ -25,6 +29,8 @@ class Fork:
     """A fork that can be made in a store."""
 
     planned: Planned
+    origin: Journal
+    """The chain of the run that it comes from, as the plan read it."""
     store: OpenStore
     world: World
     order: Order
@@ -97,7 +103,7 @@ def plan(
     """
     found = find_run(store, wanted.run_id, world, settings)
     planned = plan_fork(wanted, found.journal, order, found.recovery.state)
-    return Fork(planned, store, world, order)
+    return Fork(planned, found.journal, store, world, order)
 
 
 def begin(fork: Fork, run_id: str) -> None:
@@ -124,12 +130,31 @@ def begin(fork: Fork, run_id: str) -> None:
     claims = Claims(journal, fork.world)
     group_id = fork.world.ids.attempt_id()
     begin_fork(fork.planned, journal, claims, fork.order, group_id=group_id)
+    _heed_tombstones(fork, journal)
     state = journal.state
     if state.claim is not None and state.claimed_at is not None:
         noted = Claimed(
             run_id=run_id, epoch=state.epoch, at=state.claimed_at, claim=state.claim
         )
         fork.store.runs().note(noted)
+
+
+def _heed_tombstones(fork: Fork, journal: Journal) -> None:
+    """Let what was erased since the plan be erased in the fork, too.
+
+    Whoever erases writes the tombstone and then looks for forks; a fork writes its
+    record and then looks for tombstones: one of the two sees the other.
+    """
+    found: list[Tombstone] = []
+    fork.origin.when_erased(found.append)
+    fork.origin.refresh()
+    origin = fork.planned.wanted.run_id
+    for record in found:
+        groups = {run or origin: names for run, names in record.groups.items()}
+        journal.decide(msgspec.structs.replace(record, groups=groups, commits=[]))
+    for name, history in journal.state.steps.items():
+        if history.erased:
+            fork.world.screen.say(f"step {name} has no values: {history.erased}")
 
 
 def fork_session(session: Session, wanted: Wanted, *, yes: bool) -> Fork:

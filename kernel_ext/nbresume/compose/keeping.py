@@ -3,58 +3,102 @@
 The rule: a run is never looked at without the runs that refer to its payloads.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Iterable
+from datetime import timedelta
+
+from msgspec import Struct
 
 from nbresume.compose.stores import OpenStore, open_journal
-from nbresume.errors import NotTrusted
+from nbresume.errors import ConflictError, NotTrusted, SchemaError
+from nbresume.run.claims import Claims, Offer
 from nbresume.run.erasing import Eraser, Erasure, Target
-from nbresume.run.holdings import Holdings, holdings_of
+from nbresume.run.holdings import Family, Group, Holdings, holdings_of
 from nbresume.run.journal import Journal
 from nbresume.run.ports import World
 from nbresume.run.retention import (
-    Collection,
     Collector,
+    Going,
     Rules,
     needed,
     open_attempts,
 )
-from nbresume.store.sweeping import Stock
+from nbresume.store.sweeping import Stock, space
 
 
-def families(store: OpenStore) -> list[list[str]]:
-    """Return the runs of a store, each with what it is a fork of and all its forks."""
-    runs = store.runs()
-    top: dict[str, str] = {}
-    origins = {one: runs.origin(one) for one in sorted(runs.ids())}
-    for run in origins:
-        first, seen = run, {run}
-        while (origin := origins.get(first)) and origin.run not in seen:
-            first = origin.run
-            seen.add(first)
-        top[run] = first
-    found: dict[str, list[str]] = {}
-    for run, first in top.items():
-        found.setdefault(first, []).append(run)
-    return list(found.values())
+class Kin:
+    """The runs of one store, and which of them is a fork of which."""
+
+    def __init__(self, store: OpenStore, world: World) -> None:
+        self._store = store
+        self._world = world
+        self._journals: dict[str, Journal] = {}
+        self._origins: dict[str, str] = {}
+        """Run that has begun → the run that it is a fork of, or empty."""
+        self.closed: dict[str, str] = {}
+        """Run that cannot be read here → why."""
+        self.unknown: set[str] = set()
+        """Runs of which nobody can say whether they are forks."""
+        for run in sorted(store.runs().ids()):
+            self._look(run)
+
+    def _look(self, run: str) -> None:
+        journal = open_journal(self._store, run, self._world)
+        try:
+            journal.open()
+        except (NotTrusted, SchemaError) as error:
+            self.closed[run] = error.because
+            origin = self._store.runs().origin(run)
+            is_damaged = self._store.chain(run).read(0).envelope is None
+        else:
+            if journal.state.revision < 0:
+                return  # its folder is there and no record: it may begin yet
+            self._journals[run] = journal
+            origin, is_damaged = journal.state.origin, 0 in journal.state.damaged
+        self._origins[run] = origin.run if origin else ""
+        if origin is None and is_damaged:
+            self.unknown.add(run)
+
+    def families(self) -> list[list[str]]:
+        """Return the runs, each with what it is a fork of and all its forks."""
+        found: dict[str, list[str]] = {}
+        for run in self._origins:
+            first, seen = run, {run}
+            while (origin := self._origins.get(first)) and origin not in seen:
+                first = origin
+                seen.add(first)
+            found.setdefault(first, []).append(run)
+        return list(found.values())
+
+    def journals(self, runs: Iterable[str]) -> list[Journal]:
+        """Return the chains of runs, as they were read."""
+        return [self._journals[run] for run in runs]
+
+    def family(self, runs: Iterable[str]) -> Family:
+        """Return what the records of these runs say."""
+        return Family(map(holdings_of, self.journals(runs)), self._begun_since)
+
+    def has_begun(self, run: str) -> bool:
+        """Say whether a run has a record by now."""
+        return self._store.chain(run).newest() is not None
+
+    def _begun_since(self) -> list[Holdings]:
+        found: list[Holdings] = []
+        for run in sorted(self._store.runs().ids() - self._origins.keys()):
+            journal = open_journal(self._store, run, self._world)
+            journal.open()
+            if journal.state.revision >= 0:
+                found.append(holdings_of(journal))
+        return found
 
 
-def _open(store: OpenStore, run_id: str, world: World) -> Journal:
-    journal = open_journal(store, run_id, world)
-    journal.open()
-    return journal
-
-
-def _held(store: OpenStore, runs: list[str], world: World) -> dict[str, Holdings]:
-    return {run: holdings_of(_open(store, run, world)) for run in runs}
-
-
-@dataclass(frozen=True, slots=True)
-class Erasing:
+class Erasing(Struct, frozen=True):
     """An erasure that was worked out."""
 
     erasure: Erasure
     eraser: Eraser
+    unknown: list[str]
+    """Runs that are damaged: nobody can say whether they refer to what goes."""
 
 
 def plan_erasure(store: OpenStore, target: Target, world: World) -> Erasing:
@@ -67,34 +111,59 @@ def plan_erasure(store: OpenStore, target: Target, world: World) -> Erasing:
     NotTrusted
         A run that is concerned was written under another key.
     """
-    family = next(runs for runs in families(store) if target.run in runs)
-    held = _held(store, family, world)
-    eraser = Eraser(held, Stock(store.backend), world)
-    return Erasing(eraser.plan(target), eraser)
+    kin = Kin(store, world)
+    runs = next(runs for runs in kin.families() if target.run in runs)
+    for run in kin.closed.keys() & runs:
+        raise NotTrusted(
+            f"{target.spoken} was not erased",
+            because=f"run {run}, which shares payloads with it, was not read: "
+            f"{kin.closed[run]}",
+            remedy="Type the command as the user who wrote that run, or trust the "
+            "store: nbresume trust.",
+            run_id=run,
+        )
+    eraser = Eraser(kin.family(runs), Stock(store.backend), world)
+    return Erasing(eraser.plan(target), eraser, sorted(kin.unknown))
 
 
-@dataclass(slots=True)
-class Collecting:
+class Collecting(Struct):
     """A collection over a whole store that was worked out."""
 
-    parts: list[tuple[Collector, Collection]] = field(default_factory=list)
-    erasers: list[Eraser] = field(default_factory=list)
-    skipped: dict[str, str] = field(default_factory=dict)
+    stock: Stock
+    kin: Kin
+    collectors: dict[tuple[str, ...], Collector] = {}
+    """The runs of a family → who collects in it."""
+    unbegun: list[Going] = []
+    """Groups of runs that never began: forks that were cut off."""
+    skipped: dict[str, str] = {}
     """Run → why nothing of it goes."""
 
+    @property
+    def going(self) -> list[Going]:
+        """What goes."""
+        planned = [one for each in self.collectors.values() for one in each.going]
+        return planned + self.unbegun
+
     def collect(self) -> int:
-        """Take it away; return how many bytes went.
+        """Take it away; return how many bytes got free.
 
         Raises
         ------
         StoreError
             The store cannot write; the next collection goes on.
         """
-        freed = sum(eraser.finish() for eraser in self.erasers)
-        freed += sum(collector.collect(found) for collector, found in self.parts)
-        for _, found in self.parts:
-            self.skipped |= found.skipped
-        return freed
+        freed = 0
+        for runs, collector in self.collectors.items():
+            try:
+                freed += collector.collect()
+            except ConflictError:
+                told = "somebody worked on it at the same moment"
+                self.skipped |= dict.fromkeys(runs, told)
+        return freed + sum(
+            self.stock.sweep(*one.group)
+            for one in self.unbegun
+            if not self.kin.has_begun(one.group.run)
+        )
 
 
 def plan_collection(store: OpenStore, world: World, rules: Rules) -> Collecting:
@@ -102,33 +171,76 @@ def plan_collection(store: OpenStore, world: World, rules: Rules) -> Collecting:
 
     A chain is walked only where a group lies that nothing needs.
     """
-    stock, planned = Stock(store.backend), Collecting()
-    for runs in families(store):
-        try:
-            journals = [_open(store, run, world) for run in runs]
-            if not any(_idle_groups(journals, stock)):
-                continue
-            held = {journal.run_id: holdings_of(journal) for journal in journals}
-        except NotTrusted as error:
-            planned.skipped |= dict.fromkeys(runs, error.because)
-            continue
-        collector = Collector(held, stock, world, rules)
-        found = collector.plan()
-        planned.erasers.append(Eraser(held, stock, world))
-        planned.parts.append((collector, found))
-        planned.skipped |= found.skipped
+    planned = Collecting(Stock(store.backend), Kin(store, world))
+    for runs in planned.kin.families():
+        why = _why_not(planned.kin, runs, world)
+        if why:
+            planned.skipped |= dict.fromkeys(runs, why)
+        elif _has_idle_groups(planned.kin.journals(runs), planned.stock):
+            family = planned.kin.family(runs)
+            collector = Collector(family, planned.stock, world, rules)
+            collector.plan()
+            planned.collectors[*runs] = collector
+    planned.unbegun += _unbegun(planned, world, rules.grace)
+    if rules.size_bytes is not None:
+        _fit(planned, rules.size_bytes)
     return planned
 
 
-def _idle_groups(journals: list[Journal], stock: Stock) -> Iterator[bool]:
-    """Say of each run whether something lies there that may not be needed."""
-    live = {group for journal in journals for group in needed(journal)}
-    for journal in journals:
-        # an erasure may have been cut off between the tombstones of two runs
-        yield len(journals) > 1 and journal.state.erased_at >= 0
-        running = open_attempts(journal)
-        names = {group.name for group in live if group.run == journal.run_id}
-        yield any(
-            name not in names and name.partition("-")[0] not in running
-            for name in stock.groups(journal.run_id)
+def _why_not(kin: Kin, runs: list[str], world: World) -> str:
+    """Return why nothing of a family may go; "" if something may."""
+    if kin.unknown:
+        run = min(kin.unknown)
+        return (
+            f"the first record of run {run} is damaged, so nobody can say what it "
+            "shares: put that file back from a copy"
         )
+    for run in runs:
+        if run in kin.closed:
+            return kin.closed[run]
+    for journal in kin.journals(runs):
+        if Claims(journal, world).offer() is Offer.BUSY:
+            return f"a kernel is running a step of run {journal.run_id}"
+    return ""
+
+
+def _has_idle_groups(journals: list[Journal], stock: Stock) -> bool:
+    """Say whether something lies there that may not be needed."""
+    if len(journals) > 1 and any(one.state.erased_at >= 0 for one in journals):
+        # an erasure may have been cut off between the tombstones of two runs
+        return True
+    live = {group for journal in journals for group in needed(journal)}
+    running = {attempt for journal in journals for attempt in open_attempts(journal)}
+    lying = [Group(one.run_id, n) for one in journals for n in stock.groups(one.run_id)]
+    return any(g not in live and g.attempt not in running for g in lying)
+
+
+def _unbegun(planned: Collecting, world: World, grace: timedelta) -> list[Going]:
+    found: list[Going] = []
+    for run in planned.stock.runs():
+        for name in () if planned.kin.has_begun(run) else planned.stock.groups(run):
+            at = planned.stock.written_at(run, name)
+            if at is not None and world.clock.now() - at >= grace:
+                files = planned.stock.files(run, name).values()
+                size = space(file for each in files for file in each)
+                why = "a fork that was not begun"
+                found.append(Going(Group(run, name), "", why, size, frozenset()))
+    return found
+
+
+def _fit(planned: Collecting, limit: int) -> None:
+    """Let older commits go, the oldest of the store first, until the rest fits."""
+    stock, collectors = planned.stock, planned.collectors.values()
+    total = space(
+        file
+        for run in stock.runs()
+        for name in stock.groups(run)
+        for files in stock.files(run, name).values()
+        for file in files
+    ) - sum(one.size_bytes for one in planned.unbegun)
+    older = sorted(one for collector in collectors for one in collector.older())
+
+    def freed(count: int) -> int:
+        return sum(collector.plan(older[:count]) for collector in collectors)
+
+    freed(bisect_left(range(len(older)), total - limit, key=freed))

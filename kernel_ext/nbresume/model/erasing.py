@@ -25,12 +25,21 @@ class Erasing:
         """Say whether payloads are erased."""
         return ref is not None and (ref.run, ref.group) in self._groups
 
+    def of_commit(self, commit: Commit) -> None:
+        """Let a commit say that it is erased, if it is."""
+        if self.hits(commit.record.manifest):
+            commit.erased = self._told
+
     def of_step(self, history: StepHistory) -> None:
         """Let a step's history lead to nothing that is erased."""
-        for revision, commit in list(history.commits.items()):
-            if self.hits(commit.record.manifest):
-                self._of_commit(history, revision, commit)
         gone = self._commits - history.commits.keys()
+        for revision, commit in list(history.commits.items()):
+            self.of_commit(commit)
+            if commit.erased:
+                gone.add(revision)
+                # one that does not count is forgotten, so that it never does again
+                if revision != history.current:
+                    del history.commits[revision]
         history.keys = {k: r for k, r in history.keys.items() if r not in gone}
         history.progress = {
             loop: saved
@@ -41,15 +50,6 @@ class Erasing:
             self._of_effect(effect)
         if history.attempt is not None:
             self._of_attempt(history.attempt)
-
-    def _of_commit(self, history: StepHistory, revision: int, commit: Commit) -> None:
-        """Let the commit that counts say that it is erased; forget an older one."""
-        if history.keys.get(commit.record.key) == revision:
-            del history.keys[commit.record.key]
-        if revision == history.current:
-            commit.erased = self._told
-        else:
-            del history.commits[revision]
 
     def _of_effect(self, effect: EffectHistory) -> None:
         """Let an effect be done whose result is not kept: it is never repeated."""

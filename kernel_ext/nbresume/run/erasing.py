@@ -4,20 +4,24 @@ The rule: one tombstone, the same in every run that it concerns, is durable befo
 first byte goes. Cut off anywhere, the next erasure or collection finishes it.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+
+from msgspec import Struct
 
 from nbresume.errors import NotCommitted, TakenRun
 from nbresume.model.records import Tombstone
 from nbresume.model.values import Erased
 from nbresume.run.claims import Claims, Offer
-from nbresume.run.holdings import Group, Holdings
+from nbresume.run.holdings import Family, Group, Holdings
 from nbresume.run.ports import World
-from nbresume.store.sweeping import Stock
+from nbresume.run.tombstones import Tombstones, by_run
+from nbresume.store.sweeping import File, Stock, space
+
+_Present = Mapping[Group, list[File]]
+"""The groups that lie in the store, with their files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """What a person named."""
 
     what: Erased
@@ -39,30 +43,32 @@ class Target:
                 return f"run {self.run}"
 
 
-@dataclass(slots=True)
-class Erasure:
+class Erasure(Struct):
     """What an erasure takes away, worked out before anything is written."""
 
     target: Target
-    groups: set[Group] = field(default_factory=set)
-    steps: dict[str, set[str]] = field(default_factory=dict)
+    groups: set[Group] = set()
+    steps: dict[str, set[str]] = {}
     """Run → its steps that have no values afterwards."""
     size_bytes: int = 0
-    readers: set[str] = field(default_factory=set)
+    readers: set[str] = set()
     """Steps that read what goes: what they made of it stays."""
-    unreadable: set[Group] = field(default_factory=set)
+    unreadable: set[Group] = set()
     """Groups whose manifest is damaged: what lies in them is not known."""
 
 
 class Eraser:
-    """Erases in one family: a run, what it is a fork of, and all their forks."""
+    """Erases in one family.
 
-    def __init__(
-        self, family: Mapping[str, Holdings], stock: Stock, world: World
-    ) -> None:
+    A step or a name goes from the run that was named and from its forks, with what
+    they made anew under that name; from what it is a fork of, what it shares.
+    """
+
+    def __init__(self, family: Family, stock: Stock, world: World) -> None:
         self._family = family
         self._stock = stock
         self._world = world
+        self._tombstones = Tombstones(family, stock)
 
     # -- what goes --------------------------------------------------------------
 
@@ -75,9 +81,8 @@ class Eraser:
             Nothing is stored of what was named.
         """
         found = Erasure(target)
-        held = self._family[target.run]
         present = self._present()
-        seeds = self._seeds(target, held, present) & present.keys()
+        seeds = self._seeds(target, present) & present.keys()
         if not seeds:
             raise NotCommitted(
                 f"{target.spoken} was not erased",
@@ -86,40 +91,58 @@ class Eraser:
                 run_id=target.run,
             )
         found.groups = self._with_referring(seeds, present)
-        found.steps = {run: self._steps(run, found.groups) for run in self._family}
-        found.size_bytes = sum(self._stock.size(*group) for group in found.groups)
-        found.readers = self._readers(held, found.groups)
+        found.steps = {
+            run: self._steps(one, found.groups)
+            for run, one in self._family.runs.items()
+        }
+        found.size_bytes = space(f for g in found.groups for f in present.get(g, ()))
+        found.readers = set().union(
+            *(self._readers(one, found.groups) for one in self._family.runs.values())
+        )
         found.unreadable = self._unreadable(found.groups, present)
         return found
 
-    def _present(self) -> dict[Group, set[str]]:
-        """Return the groups that lie in the store → what their files share."""
-        return {
-            (group := Group(run, name)): self._stock.links(*group)
-            for run in self._family
+    def _present(self) -> _Present:
+        found = [
+            Group(run, name)
+            for run in self._family.runs
             for name in self._stock.groups(run)
+        ]
+        return {
+            group: [f for files in self._stock.files(*group).values() for f in files]
+            for group in found
             # what a fork shares is decisions, and nothing else tells them
-            if not name.endswith("-origin")
+            if not group.is_of_fork
         }
 
-    def _seeds(
-        self, target: Target, held: Holdings, present: Iterable[Group]
-    ) -> set[Group]:
-        mine = {group for group in present if group.run == held.run_id}
+    def _seeds(self, target: Target, present: _Present) -> set[Group]:
+        """Return what holds it in the run and in its forks, there made anew or not."""
+        mine = {group for group in present if group.run == target.run}
         if target.what is Erased.RUN:
-            return mine
-        if target.what is Erased.STEP:
-            return self._of_steps({target.step}, held, mine)
+            return self._with_derived(mine, present) if target.derived else mine
+        seeds: set[Group] = set()
+        for run in self._family.forks_of(target.run):
+            held = self._family.runs[run]
+            if target.what is Erased.STEP:
+                seeds |= self._of_steps({target.step}, held, present)
+            else:
+                seeds |= self._of_name(target.name, held, present)
+        return self._with_derived(seeds, present) if target.derived else seeds
+
+    def _of_name(self, name: str, held: Holdings, present: _Present) -> set[Group]:
+        binding = {group for group in held.named if self._binds(name, held, group)}
         makers = {
             held.steps.get(group.attempt, "")
-            for group in held.named
-            if self._binds(target.name, held, group) and "-ambient" not in group.name
+            for group in binding
+            if "-ambient" not in group.name
         }
-        seeds = self._of_steps(makers - {""}, held, mine)
-        seeds |= {g for g in held.named if self._binds(target.name, held, g)}
         # nobody can say what lies in a group that no record names, nor needs it
-        seeds |= {g for g in mine - held.named.keys() if self._is_over(held, g)}
-        return self._with_derived(seeds, held, mine) if target.derived else seeds
+        unnamed = {
+            group
+            for group in present.keys() - held.named.keys()
+            if group.run == held.run_id and self._is_over(held, group)
+        }
+        return binding | unnamed | self._of_steps(makers - {""}, held, present)
 
     @staticmethod
     def _binds(name: str, held: Holdings, group: Group) -> bool:
@@ -127,10 +150,13 @@ class Eraser:
         return manifest is not None and name in manifest.names
 
     @staticmethod
-    def _of_steps(steps: set[str], held: Holdings, mine: set[Group]) -> set[Group]:
+    def _of_steps(steps: set[str], held: Holdings, present: _Present) -> set[Group]:
         attempts = {one for one, step in held.steps.items() if step in steps}
+        mine = {group for group in present if group.run == held.run_id}
         # those that a fork shares lie in the run that it comes from
-        return {g for g in {*mine, *held.named} if g.attempt in attempts}
+        return {
+            group for group in mine | held.named.keys() if group.attempt in attempts
+        }
 
     @staticmethod
     def _is_over(held: Holdings, group: Group) -> bool:
@@ -140,26 +166,24 @@ class Eraser:
             for history in running
         )
 
-    def _with_derived(
-        self, seeds: set[Group], held: Holdings, mine: set[Group]
-    ) -> set[Group]:
+    def _with_derived(self, seeds: set[Group], present: _Present) -> set[Group]:
         """Return what holds, too, what steps made that read something of it."""
         while True:
-            steps = {held.steps.get(group.attempt, "") for group in seeds}
-            steps |= self._readers(held, seeds)
-            wider = seeds | self._of_steps(steps - {""}, held, mine)
+            wider = set(seeds)
+            for held in self._family.runs.values():
+                steps = self._readers(held, seeds)
+                wider |= self._of_steps(steps, held, present)
             if wider == seeds:
                 return seeds
             seeds = wider
 
-    def _with_referring(
-        self, groups: set[Group], present: Mapping[Group, set[str]]
-    ) -> set[Group]:
+    def _with_referring(self, groups: set[Group], present: _Present) -> set[Group]:
         """Return the groups with all that hold, or refer to, the same bytes."""
+        nodes = {g: {f.shared for f in files} - {""} for g, files in present.items()}
         while True:
-            shared = set().union(*(present[g] for g in groups if g in present))
-            wider = groups | {g for g, links in present.items() if links & shared}
-            for held in self._family.values():
+            shared = set[str]().union(*(nodes.get(group, ()) for group in groups))
+            wider = groups | {g for g, mine in nodes.items() if mine & shared}
+            for held in self._family.runs.values():
                 wider |= {
                     group
                     for group in held.named.keys() & present.keys()
@@ -169,8 +193,8 @@ class Eraser:
                 return groups
             groups = wider
 
-    def _steps(self, run: str, groups: set[Group]) -> set[str]:
-        held = self._family[run]
+    @staticmethod
+    def _steps(held: Holdings, groups: set[Group]) -> set[str]:
         return {
             name
             for name, history in held.journal.state.steps.items()
@@ -193,18 +217,18 @@ class Eraser:
             if gone & set(inputs.values())
         } - erased
 
-    def _unreadable(self, groups: set[Group], present: Iterable[Group]) -> set[Group]:
+    def _unreadable(self, groups: set[Group], present: Collection[Group]) -> set[Group]:
         return {
             group
-            for held in self._family.values()
-            for group in held.named.keys() & set(present) - groups
+            for held in self._family.runs.values()
+            for group in (held.named.keys() & set(present)) - groups
             if held.manifest(group) is None
         }
 
     # -- it goes ----------------------------------------------------------------
 
     def erase(self, erasure: Erasure, *, because: str) -> int:
-        """Take away what was planned; return how many bytes went.
+        """Take away what was planned; return how many bytes got free.
 
         Raises
         ------
@@ -222,15 +246,16 @@ class Eraser:
             run=target.run,
             step=target.step,
             name=target.name,
-            groups=_by_run(erasure.groups),
+            groups=by_run(erasure.groups),
             actor=self._world.liveness.actor(),
             because=because,
         )
-        runs = [target.run, *sorted(self._family.keys() - {target.run})]
-        for run in runs:
-            self._check_free(self._family[run], target)
-        for run in runs:
-            self.put(record, self._family[run])
+        for held in self._tombstones.concerned(record):
+            self._check_free(held, target)
+        self._tombstones.put_all(record)
+        while self._family.grow():
+            # they were begun from what is erased now
+            self._tombstones.finish()
         return sum(self._stock.sweep(*group) for group in sorted(erasure.groups))
 
     def _check_free(self, held: Holdings, target: Target) -> None:
@@ -242,67 +267,3 @@ class Eraser:
             remedy="Wait until its cell has ended, or interrupt it there.",
             run_id=held.run_id,
         )
-
-    def put(self, record: Tombstone, held: Holdings) -> None:
-        """Append a tombstone to one run of the family, in that run's words."""
-        groups = {Group(run, n) for run, names in record.groups.items() for n in names}
-        said = Tombstone(
-            erasure=record.erasure,
-            what=record.what,
-            run=record.run,
-            step=record.step,
-            name=record.name,
-            groups={
-                "" if run == held.run_id else run: names
-                for run, names in record.groups.items()
-            },
-            commits=[
-                revision
-                for revision, commit in held.commits.items()
-                if held.group(commit.record.manifest) in groups
-            ],
-            actor=record.actor,
-            because=record.because,
-            policy=record.policy,
-        )
-        held.journal.decide_on(said, held.journal.state.revision)
-        held.tombstones.append(said)
-
-    def finish(self) -> int:
-        """Finish erasures that were cut off; return how many bytes went."""
-        for held in list(self._family.values()):
-            for record in held.tombstones:
-                if record.what is Erased.RETENTION:
-                    continue
-                whole = {run or held.run_id: n for run, n in record.groups.items()}
-                for other in self._family.values():
-                    if all(t.erasure != record.erasure for t in other.tombstones):
-                        self.put(_with_groups(record, whole), other)
-        gone = {
-            group
-            for held in self._family.values()
-            for record in held.tombstones
-            if record.what is not Erased.RETENTION
-            for run, names in record.groups.items()
-            for group in (Group(run or held.run_id, name) for name in names)
-        }
-        present = gone & self._present().keys()
-        return sum(self._stock.sweep(*group) for group in sorted(present))
-
-
-def _by_run(groups: Iterable[Group]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for run, name in sorted(groups):
-        found.setdefault(run, []).append(name)
-    return found
-
-
-def _with_groups(record: Tombstone, groups: dict[str, list[str]]) -> Tombstone:
-    return Tombstone(
-        **{
-            name: getattr(record, name)
-            for name in Tombstone.__struct_fields__
-            if name not in ("groups", "commits")
-        },
-        groups=groups,
-    )

@@ -4,10 +4,11 @@ The rule: decisions tell whose a group is, and its manifest what lies in it; a g
 that no record names is told apart from one that some record does.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from nbresume.errors import Damaged
 from nbresume.model.borrowed import refs_of
@@ -19,10 +20,11 @@ from nbresume.model.records import (
     Forked,
     Intent,
     MadeCurrent,
+    Resolution,
     RunRecord,
     Tombstone,
 )
-from nbresume.model.values import ManifestRef
+from nbresume.model.values import How, ManifestRef
 from nbresume.run.journal import Journal
 from nbresume.run.manifests import read_manifest
 
@@ -38,39 +40,52 @@ class Group(NamedTuple):
         """The attempt that wrote it."""
         return self.name.partition("-")[0]
 
+    @property
+    def is_of_fork(self) -> bool:
+        """Say whether it holds what a fork shares: decisions, and no value."""
+        return self.name.endswith("-origin")
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+
+class Commit(Struct, frozen=True):
     """A commit as its record tells it."""
 
     at: datetime
-    record: Committed
+    attempt: str
+    group: Group | None
+    """Where its payloads lie, if evidence did not make it without any."""
 
 
-@dataclass(slots=True)
-class Holdings:
+class Holdings(Struct):
     """What one run's records say about groups, its own and those that it shares."""
 
     journal: Journal
-    commits: dict[int, Commit] = field(default_factory=dict)
+    commits: dict[int, Commit] = {}
     """By revision."""
-    steps: dict[str, str] = field(default_factory=dict)
+    steps: dict[str, str] = {}
     """Attempt → its step, under the name that the step has now."""
-    began: dict[str, datetime] = field(default_factory=dict)
-    """Attempt → when it began."""
-    inputs: dict[str, dict[str, str]] = field(default_factory=dict)
+    began: set[str] = set()
+    """Attempts of which the intent is there."""
+    inputs: dict[str, dict[str, str]] = {}
     """Attempt → name → version that its body found."""
-    named: dict[Group, ManifestRef] = field(default_factory=dict)
+    named: dict[Group, ManifestRef] = {}
     """Groups that records name, and where their manifests lie."""
-    stored: dict[str, set[Group]] = field(default_factory=dict)
+    stored: dict[str, set[Group]] = {}
     """Attempt → where the ambient values lie that its intent names."""
-    tombstones: list[Tombstone] = field(default_factory=list)
-    _manifests: dict[Group, Manifest | None] = field(default_factory=dict)
+    tombstones: list[Tombstone] = []
+    is_damaged: bool = False
+    """A record cannot be read: what it named is not known."""
+    _manifests: dict[Group, Manifest | None] = {}
 
     @property
     def run_id(self) -> str:
         """The run."""
         return self.journal.run_id
+
+    @property
+    def origin(self) -> str:
+        """The run that it is a fork of; empty if it is none."""
+        origin = self.journal.state.origin
+        return origin.run if origin else ""
 
     def group(self, ref: ManifestRef) -> Group:
         """Return the group in which a manifest of this run's records lies."""
@@ -102,6 +117,40 @@ class Holdings:
         }
 
 
+class Family:
+    """A run, what it is a fork of, and all their forks: who refers to its payloads."""
+
+    def __init__(
+        self, held: Iterable[Holdings], begun_since: Callable[[], list[Holdings]]
+    ) -> None:
+        self.runs = {one.run_id: one for one in held}
+        """Run → what its records say."""
+        self._begun_since = begun_since
+
+    def forks_of(self, run_id: str) -> list[str]:
+        """Return a run with its forks, and theirs."""
+        found = [run_id]
+        for one in found:
+            found += [run for run, held in self.runs.items() if held.origin == one]
+        return found
+
+    def grow(self) -> list[Holdings]:
+        """Take in the forks that were begun since the store was listed; return them.
+
+        Asked when tombstones stand: a fork whose record is not there by now reads
+        them before anybody goes on with it.
+        """
+        begun, found = self._begun_since(), list[Holdings]()
+        while more := [
+            one
+            for one in begun
+            if one.origin in self.runs and one.run_id not in self.runs
+        ]:
+            self.runs |= {one.run_id: one for one in more}
+            found += more
+        return found
+
+
 def holdings_of(journal: Journal) -> Holdings:
     """Walk a run's chain.
 
@@ -114,8 +163,13 @@ def holdings_of(journal: Journal) -> Holdings:
     """
     found = Holdings(journal)
     for link in journal.envelopes():
-        if link.envelope is not None:
+        if link.envelope is None:
+            found.is_damaged = True
+        else:
             _note(found, link.envelope, journal.record(link.envelope))
+    # a fold may know what a record said that is damaged by now
+    for ref in refs_of(journal.state):
+        found.named.setdefault(found.group(ref), ref)
     return found
 
 
@@ -126,11 +180,13 @@ def _note(found: Holdings, envelope: Envelope, record: RunRecord) -> None:
             refs = _note_shared(found, found.journal.shared(record))
         case Intent():
             found.steps[record.attempt] = record.step
-            found.began[record.attempt] = envelope.updated_at
+            found.began.add(record.attempt)
             found.inputs[record.attempt] = record.inputs
             found.stored[record.attempt] = {found.group(ref) for ref in refs}
         case Committed():
-            found.commits[envelope.revision] = Commit(envelope.updated_at, record)
+            _note_commit(found, envelope, record.attempt, record.manifest)
+        case Resolution() if record.how is How.EVIDENCE:
+            _note_commit(found, envelope, record.attempt, record.manifest)
         case MadeCurrent():
             named = found.steps.items()
             old = [one for one, step in named if step == record.renamed_from]
@@ -139,6 +195,13 @@ def _note(found: Holdings, envelope: Envelope, record: RunRecord) -> None:
             found.tombstones.append(record)
     for ref in refs:
         found.named[found.group(ref)] = ref
+
+
+def _note_commit(
+    found: Holdings, envelope: Envelope, attempt: str, ref: ManifestRef | None
+) -> None:
+    group = found.group(ref) if ref is not None and ref.group else None
+    found.commits[envelope.revision] = Commit(envelope.updated_at, attempt, group)
 
 
 def _note_shared(found: Holdings, shared: RunState) -> list[ManifestRef]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from nbresume.errors import NotCommitted, UsageError
 from nbresume.model.commits import SHARED
+from nbresume.model.erasing import Erasing
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit
 from nbresume.model.records import (
@@ -20,6 +21,7 @@ from nbresume.model.records import (
     MadeCurrent,
     Resolution,
     RunRecord,
+    Tombstone,
 )
 from nbresume.model.values import Ambient, ManifestRef
 from nbresume.run.journal import Journal
@@ -41,7 +43,16 @@ class Was(Struct, frozen=True):
         """Say whether the store has the value."""
         if self.ambient is not None:
             return self.stored is not None
-        return self.commit is not None and name in self.commit.record.outputs
+        commit = self.commit
+        return (
+            commit is not None and not commit.erased and name in commit.record.outputs
+        )
+
+    def without(self, erasing: Erasing) -> "Was":
+        """Return the same, with nothing stored that is erased."""
+        if not erasing.hits(self.stored):
+            return self
+        return Was(commit=self.commit, ambient=self.ambient)
 
     def version(self, name: str) -> str:
         """Return the version of the value; empty if it was deleted."""
@@ -189,6 +200,19 @@ class Past:
             case MadeCurrent():
                 self._counts(record.step, revision, self.state.commit(record.step))
 
+    def erase(self, record: Tombstone) -> None:
+        """Take up that payloads are gone: those of earlier moments, too."""
+        erasing = Erasing(record)
+        for history in self.state.steps.values():
+            erasing.of_step(history)
+        for moment in self.moments:
+            erasing.of_commit(moment.commit)
+        self._events = [
+            {name: was.without(erasing) for name, was in writes.items()}
+            for writes in self._events
+        ]
+        self._now = {name: was.without(erasing) for name, was in self._now.items()}
+
     def _intend(self, intent: Intent) -> int:
         before = self._now
         writes = {
@@ -235,7 +259,8 @@ def past_of(journal: Journal, *, until: int | None = None) -> Past:
     Parameters
     ----------
     until
-        The last revision that counts; None for all.
+        The last revision that counts; None for all. What was erased later is gone
+        all the same.
 
     Raises
     ------
@@ -246,6 +271,10 @@ def past_of(journal: Journal, *, until: int | None = None) -> Past:
     for link in journal.envelopes():
         if until is None or link.revision <= until:
             _fold(past, journal, link)
+        elif link.envelope is not None and link.envelope.kind == Tombstone.KIND:
+            record = journal.record(link.envelope)
+            if isinstance(record, Tombstone):
+                past.erase(record)
     return past
 
 
@@ -268,7 +297,9 @@ def _fold(past: Past, journal: Journal, link: Link) -> None:
         commit = journal.commit_at(record.commit)
         if commit is not None:
             state.recall(record.step, commit)
-    if not isinstance(record, Claim) or isinstance(record, Forked):
+    if isinstance(record, Tombstone):
+        past.erase(record)
+    elif not isinstance(record, Claim) or isinstance(record, Forked):
         past.tell(record, link.revision)
 
 

@@ -5,25 +5,24 @@ tombstone stands in the chain before a byte goes, and nothing young goes at all.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from nbresume.errors import ConflictError
+from msgspec import Struct
+
 from nbresume.model.histories import StepHistory
 from nbresume.model.records import Tombstone
 from nbresume.model.states import Outcome
 from nbresume.model.values import Erased, ManifestRef
-from nbresume.run.claims import Claims, Offer
-from nbresume.run.erasing import Eraser
-from nbresume.run.holdings import Group, Holdings
+from nbresume.run.holdings import Family, Group, Holdings
 from nbresume.run.journal import Journal
 from nbresume.run.ports import World
-from nbresume.store.sweeping import Stock
+from nbresume.run.tombstones import Tombstones, by_run
+from nbresume.store.sweeping import File, Stock
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """What is kept of commits that do not count any more."""
 
     grace: timedelta = timedelta(days=1)
@@ -33,7 +32,7 @@ class Rules:
     count: int | None = None
     """So many commits of a step stay, the one that counts among them."""
     size_bytes: int | None = None
-    """Older commits go, the oldest first, until the payloads take no more."""
+    """Older commits go, the oldest first, until all payloads take no more."""
 
     @property
     def spoken(self) -> str:
@@ -48,34 +47,29 @@ class Rules:
         return " ".join(words)
 
 
-@dataclass(frozen=True, slots=True)
-class Going:
+class Older(NamedTuple):
+    """A commit that does not count any more."""
+
+    at: datetime
+    """Since when it does not."""
+    run: str
+    revision: int
+
+
+class Going(Struct, frozen=True):
     """One group that goes, or what of it no step needs."""
 
     group: Group
     step: str
     why: str
     size_bytes: int
+    """What gets free by it."""
     keep: frozenset[str]
     """Arrays of it that something refers to which stays."""
 
 
-@dataclass(slots=True)
-class Collection:
-    """What a collection takes away, worked out before anything is written."""
-
-    going: list[Going] = field(default_factory=list)
-    skipped: dict[str, str] = field(default_factory=dict)
-    """Run → why nothing of it goes now."""
-
-    @property
-    def size_bytes(self) -> int:
-        """How many bytes go."""
-        return sum(one.size_bytes for one in self.going)
-
-
 def needed(journal: Journal) -> set[Group]:
-    """Return the groups that a run's folded state leads to, and the running ones'."""
+    """Return the groups that a run's folded state leads to."""
     run, state = journal.run_id, journal.state
     refs: list[ManifestRef] = [one.manifest for one in state.ambient.values()]
     for history in state.steps.values():
@@ -117,198 +111,192 @@ class Collector:
     """Collects in one family of runs: a run, what it is a fork of, all their forks."""
 
     def __init__(
-        self,
-        family: Mapping[str, Holdings],
-        stock: Stock,
-        world: World,
-        rules: Rules,
+        self, family: Family, stock: Stock, world: World, rules: Rules
     ) -> None:
         self._family = family
         self._stock = stock
         self._world = world
         self._rules = rules
+        self._tombstones = Tombstones(family, stock)
         self._now = world.clock.now()
-        self._needed = {g for held in family.values() for g in needed(held.journal)}
+        held = family.runs.values()
+        self._needed = {group for one in held for group in needed(one.journal)}
+        self._older = {one.run_id: self._superseded(one) for one in held}
+        self._files = {
+            Group(run, name): stock.files(run, name)
+            for run in family.runs
+            for name in stock.groups(run)
+        }
+        self._old = {group for group in self._files if self._is_old(group)}
+        self.going: list[Going] = []
+        """What goes, as it was planned last."""
 
     # -- what goes --------------------------------------------------------------
 
-    def plan(self) -> Collection:
-        """Return what would go; nothing is written."""
-        found = Collection()
-        why: dict[Group, str] = {}
-        for run, held in self._family.items():
-            if Claims(held.journal, self._world).offer() is Offer.BUSY:
-                found.skipped[run] = "a kernel is running a step of it"
-                continue
-            why |= self._of_run(held)
-        self._fit(why, found)
-        return found
+    def older(self) -> list[Older]:
+        """Return the commits that may go for their size, the oldest first."""
+        return sorted(
+            one
+            for older in self._older.values()
+            for one in older.values()
+            if self._now - one.at >= self._rules.grace
+        )
 
-    def _of_run(self, held: Holdings) -> dict[Group, str]:
+    def plan(self, for_size: Collection[Older] = ()) -> int:
+        """Work out what goes, these commits too; return how many bytes get free."""
         why: dict[Group, str] = {}
-        expired = self._expired(held)
-        kept = {
-            commit.record.attempt
-            for revision, commit in held.commits.items()
-            if revision not in expired
-        }
+        for run, held in self._family.runs.items():
+            more = {one.revision for one in for_size if one.run == run}
+            why |= self._of_run(held, self._expired(held) | more)
+        self.going = list(self._going(why))
+        return sum(one.size_bytes for one in self.going)
+
+    def _of_run(self, held: Holdings, expired: set[int]) -> dict[Group, str]:
+        """Return the run's groups that no step needs → why."""
+        kept = {c.attempt for r, c in held.commits.items() if r not in expired}
         running, erased = open_attempts(held.journal), held.erased()
-        stored = set().union(*(held.stored.get(attempt, set()) for attempt in kept))
-        for name in self._stock.groups(held.run_id):
-            group = Group(held.run_id, name)
-            if group in self._needed or group.attempt in running:
+        stored = set[Group]().union(*(held.stored.get(one, ()) for one in kept))
+        why: dict[Group, str] = {}
+        for group in self._files:
+            if group.run != held.run_id or group.attempt in running:
+                continue
+            if group in self._needed or group in stored - erased:
                 continue
             if group in erased:
                 why[group] = "erased: a tombstone says so"
-            elif group in stored:
-                continue
-            elif (told := self._why(group, held, kept)) and self._is_old(group, held):
+            elif group in self._old and (told := self._why(group, held, kept)):
                 why[group] = told
         return why
 
     @staticmethod
     def _why(group: Group, held: Holdings, kept: set[str]) -> str:
         """Return why a group is not needed; "" if it stays."""
-        if group.name.endswith("-origin"):
-            return "" if held.journal.state.origin is not None else "no run began"
+        if group.is_of_fork:
+            return "a fork that was not begun"
         if group not in held.named:
-            return "no record names it"
+            # a damaged record may have named it: somebody may yet put that back
+            return "" if held.is_damaged else "no record names it"
         if group.attempt not in kept:
-            committed = {commit.record.attempt for commit in held.commits.values()}
+            committed = {commit.attempt for commit in held.commits.values()}
             older = group.attempt in committed
             return "an older commit" if older else "an attempt without a commit"
         return "progress that is overtaken" if "-progress-" in group.name else ""
 
-    def _is_old(self, group: Group, held: Holdings) -> bool:
+    def _is_old(self, group: Group) -> bool:
         """Say whether nothing can be about to name a group."""
-        at = self._stock.written_at(*group) or held.began.get(group.attempt)
+        at = self._stock.written_at(*group)
         return at is not None and self._now - at >= self._rules.grace
 
-    def _expired(self, held: Holdings) -> dict[int, datetime]:
-        """Return the commits that no rule keeps → since when they do not count."""
-        ended = self._superseded(held)
+    def _expired(self, held: Holdings) -> set[int]:
+        """Return the commits that no rule keeps."""
+        older, rules = self._older[held.run_id], self._rules
         by_step: dict[str, list[int]] = defaultdict(list)
         for revision, commit in sorted(held.commits.items(), reverse=True):
-            by_step[held.steps.get(commit.record.attempt, "")].append(revision)
-        rules, found = self._rules, dict[int, datetime]()
+            by_step[held.steps.get(commit.attempt, "")].append(revision)
+        found = set[int]()
         for revisions in by_step.values():
             for number, revision in enumerate(revisions):
-                at = ended.get(revision)
-                if at is None or self._now - at < rules.grace:
+                if revision not in older:
                     continue
-                too_old = rules.age is not None and self._now - at >= rules.age
-                if too_old or (rules.count is not None and number >= rules.count):
-                    found[revision] = at
+                for_so_long = self._now - older[revision].at
+                too_old = rules.age is not None and for_so_long >= rules.age
+                too_many = rules.count is not None and number >= rules.count
+                if for_so_long >= rules.grace and (too_old or too_many):
+                    found.add(revision)
         return found
 
     @staticmethod
-    def _superseded(held: Holdings) -> dict[int, datetime]:
-        """Return the commits that do not count → when the next one of the step came."""
-        state, following = held.journal.state, dict[str, datetime]()
-        counting = {h.current for h in state.steps.values()}
-        found: dict[int, datetime] = {}
+    def _superseded(held: Holdings) -> dict[int, Older]:
+        """Return the commits that do not count, since the next one of their step."""
+        following: dict[str, datetime] = {}
+        counting = {one.current for one in held.journal.state.steps.values()}
+        found: dict[int, Older] = {}
         for revision, commit in sorted(held.commits.items(), reverse=True):
-            step = held.steps.get(commit.record.attempt, "")
+            step = held.steps.get(commit.attempt, "")
             if revision not in counting:
-                found[revision] = following.get(step, commit.at)
+                at = following.get(step, commit.at)
+                found[revision] = Older(at, held.run_id, revision)
             following[step] = commit.at
         return found
 
-    def _fit(self, why: dict[Group, str], found: Collection) -> None:
-        """Add what goes, and older commits until the payloads take no more."""
-        self._add(why, found)
-        limit = self._rules.size_bytes
-        if limit is None:
-            return
-        total = sum(
-            self._stock.size(run, name)
-            for run in self._family
-            for name in self._stock.groups(run)
-        )
-        for run, held in self._family.items():
-            if run in found.skipped:
-                continue
-            ended = self._superseded(held).items()
-            for revision, at in sorted(ended, key=lambda pair: pair[1]):
-                if total - found.size_bytes <= limit:
-                    return
-                if self._now - at < self._rules.grace:
-                    continue
-                attempt = held.commits[revision].record.attempt
-                more = {
-                    group: "an older commit, for its size"
-                    for name in self._stock.groups(run)
-                    if (group := Group(run, name)).attempt == attempt
-                    and group not in self._needed
-                    and not name.endswith("-origin")
-                }
-                why |= {g: told for g, told in more.items() if g not in why}
-                found.going.clear()
-                self._add(why, found)
-
-    def _add(self, why: Mapping[Group, str], found: Collection) -> None:
+    def _going(self, why: Mapping[Group, str]) -> Iterator[Going]:
         live = self._live(why)
-        for group, told in sorted(why.items()):
-            arrays = self._stock.arrays(*group)
-            keep = frozenset(a for a in arrays if (group, a) in live)
-            if arrays and len(keep) == len(arrays):
+        going = {
+            group: [array for array in self._files[group] if (group, array) not in live]
+            for group in sorted(why)
+        }
+        # bytes that several files hold get free with the last of them
+        left = defaultdict[str, int](int)
+        for file in self._all_files():
+            left[file.shared or file.key] += 1
+        for group, arrays in going.items():
+            if self._files[group] and not arrays:
                 continue  # all of it is referred to
-            size = sum(
-                self._stock.array_size(*group, array)
-                for array in arrays
-                if array not in keep
-            )
-            step = self._family[group.run].steps.get(group.attempt, "")
-            found.going.append(Going(group, step, told, size, keep))
+            freed = 0
+            for file in (
+                file for array in arrays for file in self._files[group][array]
+            ):
+                node = file.shared or file.key
+                left[node] -= 1
+                freed += 0 if left[node] else file.size_bytes
+            keep = frozenset(self._files[group].keys() - set(arrays))
+            step = self._family.runs[group.run].steps.get(group.attempt, "")
+            yield Going(group, step, why[group], freed, keep)
+
+    def _all_files(self) -> Iterator[File]:
+        for arrays in self._files.values():
+            for files in arrays.values():
+                yield from files
 
     def _live(self, why: Mapping[Group, str]) -> set[tuple[Group, str]]:
         """Return (group, array) of every payload that what stays refers to."""
         return {
             place
-            for held in self._family.values()
-            for group in held.named
-            if group not in why and group not in held.erased()
+            for held in self._family.runs.values()
+            for group in held.named.keys() - why.keys() - held.erased()
             for place in held.places(group)
         }
 
     # -- it goes ----------------------------------------------------------------
 
-    def collect(self, planned: Collection) -> int:
-        """Take away what was planned; return how many bytes went.
+    def collect(self) -> int:
+        """Take away what was planned; return how many bytes got free.
 
         Raises
         ------
+        ConflictError
+            Somebody appended to one of the runs since it was planned; nothing went.
         StoreError
             The store cannot write; the next collection goes on.
         """
-        eraser = Eraser(self._family, self._stock, self._world)
-        by_run: dict[str, list[Going]] = defaultdict(list)
-        for one in planned.going:
-            by_run[one.group.run].append(one)
-        freed = 0
-        for run, going in by_run.items():
-            try:
-                self._put(eraser, run, going)
-            except ConflictError:
-                planned.skipped[run] = "somebody worked on it at the same moment"
-                continue
-            for one in going:
-                freed += self._stock.sweep(*one.group, keep=one.keep)
-        return freed
+        freed = self._tombstones.finish()
+        held = self._family.runs.values()
+        erased = set[Group]().union(*(one.erased() for one in held))
+        fresh = [one.group for one in self.going if one.group not in erased]
+        if fresh:
+            self._tombstones.put_all(self._tombstone(fresh))
+        spared = self._shared_since()
+        return freed + sum(
+            self._stock.sweep(*one.group, keep=one.keep)
+            for one in self.going
+            if one.group not in spared
+        )
 
-    def _put(self, eraser: Eraser, run: str, going: list[Going]) -> None:
-        """Append one tombstone to the run and to the forks whose kernels know it."""
-        fresh = [g.group for g in going if g.group not in self._family[run].erased()]
-        if not fresh:
-            return
-        record = Tombstone(
+    def _tombstone(self, groups: list[Group]) -> Tombstone:
+        return Tombstone(
             erasure=self._world.ids.nonce(),
             what=Erased.RETENTION,
-            groups={run: [group.name for group in fresh]},
+            groups=by_run(groups),
             actor=self._world.liveness.actor(),
             because="no step needs it",
             policy=self._rules.spoken,
         )
-        # before the run that holds them: bytes go only once all of them know it
-        for other in sorted(self._family, key=lambda one: (one == run, one)):
-            eraser.put(record, self._family[other])
+
+    def _shared_since(self) -> set[Group]:
+        """Return the groups that forks refer to which were begun since the plan."""
+        return {
+            shared
+            for fork in self._family.grow()
+            for group in fork.named
+            for shared in (group, *(place for place, _ in fork.places(group)))
+        }

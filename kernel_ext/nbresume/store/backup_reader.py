@@ -9,6 +9,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
@@ -213,6 +214,20 @@ class BackupReader:
         if folder:
             check_key(folder)
         return sorted(self._folders.get(folder, ()))
+
+    def written_at(self, key: str) -> datetime | None:
+        """Return None: a backup does not say when a key was written."""
+        check_key(key)
+        return None
+
+    def shared_as(self, key: str) -> str:
+        """Return nothing: a backup holds each file by itself."""
+        check_key(key)
+        return ""
+
+    def prune(self, folder: str) -> None:
+        """Refuse: a backup is only read."""
+        raise _only_read(folder)
 
     def free_bytes(self) -> int | None:
         """Return 0: nothing is written to a backup."""

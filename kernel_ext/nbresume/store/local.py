@@ -193,7 +193,7 @@ class LocalBackend:
         return datetime.fromtimestamp(found.st_mtime, UTC)
 
     def shared_as(self, key: str) -> str:
-        """Return the file's number on its device if it has other names; else ""."""
+        """Return the file's number on its device if it has several names; else ""."""
         with disk.reporting(f"{key} was not looked for"):
             try:
                 found = os.stat(self._path(key))
@@ -202,7 +202,7 @@ class LocalBackend:
         return f"{found.st_dev}:{found.st_ino}" if found.st_nlink > 1 else ""
 
     def prune(self, folder: str) -> None:
-        """Remove a folder that is empty, durably; nothing happens to another one."""
+        """Remove a folder if it is empty; what was deleted in it never comes back."""
         path = self._path(folder)
         with disk.reporting(f"{folder} was not removed"):
             if not os.path.isdir(path):
@@ -213,9 +213,11 @@ class LocalBackend:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
+                return
             self._made.discard(folder)
             self._lasting.discard(folder)
-            disk.flush_folder(self._path(folder_of(folder)))
+            parent = folder_of(folder)
+            disk.flush_folder(self._path(parent) if parent else self._top)
 
     def free_bytes(self) -> int | None:
         """Return how many bytes this user may still write."""

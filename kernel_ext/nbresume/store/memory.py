@@ -5,7 +5,9 @@ exactly what nobody promised to keep.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken
 from nbresume.store.port import Begun, Buffer, check_key, folder_of
@@ -35,9 +37,17 @@ class MemoryBackend:
         """What `free_bytes` answers."""
         self.operations: list[tuple[str, str]] = []
         """(operation, key) of every call, in order."""
+        self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        """The clock by which keys are written."""
         self._lock = threading.Lock()
+        self._written: dict[str, datetime] = {}
+        self._nodes: dict[str, str] = {}
+        """Key → the key whose bytes it was linked to, for both."""
+        self._gone: dict[str, bytes] = {}
+        """What was deleted, and comes back if power is lost now."""
         self._fragile: set[str] = set()
         self._unflushed: set[str] = set()
+        self._counts: Counter[str] = Counter()
         self._faults: dict[str, list[tuple[int, Callable[[], None], bool]]] = {}
 
     def fail_at(
@@ -54,8 +64,8 @@ class MemoryBackend:
         self, operation: str, nth: int, act: Callable[[], None], *, late: bool = False
     ) -> None:
         """Let something happen in the nth call from now on; `late`, after its work."""
-        done = sum(1 for name, _ in self.operations if name == operation)
-        self._faults.setdefault(operation, []).append((done + nth, act, late))
+        at = self._counts[operation] + nth
+        self._faults.setdefault(operation, []).append((at, act, late))
 
     def forget_faults(self) -> None:
         """Let nothing fail any more."""
@@ -66,6 +76,8 @@ class MemoryBackend:
         for key in self._fragile:
             self.files.pop(key, None)
         self._fragile.clear()
+        self.files |= self._gone
+        self._gone.clear()
 
     def create(self, key: str, data: bytes) -> None:
         """Create the key durably."""
@@ -73,7 +85,7 @@ class MemoryBackend:
         with self._lock:
             if check_key(key) in self.files:
                 raise _taken(key)
-            self.files[key] = data
+            self._keep(key, data)
         self._end("create", count)
 
     def write(self, key: str, data: Iterable[Buffer]) -> None:
@@ -81,7 +93,7 @@ class MemoryBackend:
         count = self._begin("write", key)
         if check_key(key) in self.files:
             raise _taken(key)
-        self.files[key] = b"".join(data)
+        self._keep(key, b"".join(data))
         self._fragile.add(key)
         self._end("write", count)
 
@@ -109,7 +121,7 @@ class MemoryBackend:
         """Put derived metadata under keys, one after the other."""
         for key, data in documents.items():
             count = self._begin("publish", key)
-            self.files[check_key(key)] = data
+            self._keep(check_key(key), data)
             self._fragile.add(key)
             self._end("publish", count)
 
@@ -118,14 +130,18 @@ class MemoryBackend:
         count = self._begin("link", key)
         if check_key(key) in self.files:
             raise _taken(key)
-        self.files[key] = self._get(source)
+        self._keep(key, self._get(source))
+        self._nodes[key] = self._nodes.setdefault(source, source)
         self._fragile.add(key)
         self._end("link", count)
 
     def delete(self, key: str) -> None:
         """Take away a file that no record names."""
         count = self._begin("delete", key)
-        self.files.pop(check_key(key), None)
+        data = self.files.pop(check_key(key), None)
+        self._nodes.pop(key, None)
+        if data is not None and key not in self._fragile:
+            self._gone[key] = data
         self._end("delete", count)
 
     def read(self, key: str) -> bytes:
@@ -159,14 +175,38 @@ class MemoryBackend:
         below = [key[len(start) :] for key in list(self.files) if key.startswith(start)]
         return sorted({key.partition("/")[0] for key in below})
 
+    def written_at(self, key: str) -> datetime | None:
+        """Return when the key was written; None if there is no such key."""
+        self._begin("written_at", key)
+        return self._written[key] if check_key(key) in self.files else None
+
+    def shared_as(self, key: str) -> str:
+        """Return a name for the bytes that several keys hold; else ""."""
+        self._begin("shared_as", key)
+        node = self._nodes.get(check_key(key), "")
+        return node if list(self._nodes.values()).count(node) > 1 else ""
+
+    def prune(self, folder: str) -> None:
+        """Let what was deleted in the folder never come back."""
+        count = self._begin("prune", check_key(folder))
+        for key in [key for key in self._gone if folder_of(key) == folder]:
+            del self._gone[key]
+        self._end("prune", count)
+
     def free_bytes(self) -> int | None:
         """Return what the test said."""
         self._begin("free_bytes", "")
         return self.free
 
+    def _keep(self, key: str, data: bytes) -> None:
+        self.files[key] = data
+        self._written[key] = self.now()
+        self._gone.pop(key, None)
+
     def _begin(self, operation: str, key: str) -> int:
         self.operations.append((operation, key))
-        count = sum(1 for name, _ in self.operations if name == operation)
+        self._counts[operation] += 1
+        count = self._counts[operation]
         self._fail(operation, count, late=False)
         return count
 

@@ -8,6 +8,7 @@ keys (``journal/<id>/0000000003.rec``), never of paths.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from nbresume.errors import UsageError
@@ -167,6 +168,24 @@ class Backend(Protocol):
 
     def names(self, folder: str) -> list[str]:
         """Return the names directly below the folder; none if it does not exist."""
+
+    def written_at(self, key: str) -> datetime | None:
+        """Return when the key was written, by the clock of the place; None if gone."""
+
+    def shared_as(self, key: str) -> str:
+        """Return what keys that hold the same bytes once have in common.
+
+        Empty if it holds its bytes alone, as every key of an object store does.
+        """
+
+    def prune(self, folder: str) -> None:
+        """Remove a folder if it is empty; what was deleted in it never comes back.
+
+        Raises
+        ------
+        Unavailable
+            The device failed: after power loss deleted files may be there again.
+        """
 
     def free_bytes(self) -> int | None:
         """Return how many bytes may still be written; None if nobody can tell."""

@@ -6,6 +6,7 @@ what decides is what the key holds afterwards.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from nbresume.errors import Damaged, KeyMissing, Unavailable
@@ -151,6 +152,25 @@ class RemoteBackend:
             found = self._obstore.list_with_delimiter(self._store, prefix)
         keys = [*found["common_prefixes"], *(one["path"] for one in found["objects"])]
         return [key.rstrip("/").rpartition("/")[2] for key in keys]
+
+    def written_at(self, key: str) -> datetime | None:
+        """Return when the service took the key; None if there is no such key."""
+        check_key(key)
+        with told.reporting(f"{key} was not looked for", self.url):
+            try:
+                found: datetime = self._obstore.head(self._store, key)["last_modified"]
+            except FileNotFoundError:
+                return None
+        return found
+
+    def shared_as(self, key: str) -> str:
+        """Return nothing: the service copies what is linked."""
+        check_key(key)
+        return ""
+
+    def prune(self, folder: str) -> None:
+        """Nothing is left to do: there are no folders, and a deletion is for good."""
+        check_key(folder)
 
     def free_bytes(self) -> int | None:
         """Return None: nobody can tell."""

@@ -9,21 +9,19 @@ from pathlib import Path
 import click
 import msgspec
 
-from nbresume.compose.keeping import plan_collection, plan_erasure
+from nbresume.compose.keeping import Erasing, plan_collection, plan_erasure
 from nbresume.errors import UsageError
 from nbresume.model.folded import RunState
 from nbresume.model.values import Erased
-from nbresume.run.erasing import Erasure, Target
+from nbresume.run.erasing import Target
 from nbresume.run.retention import Rules
 from nbresume.ui import text
 from nbresume.ui.asking import Asked, world_of
 from nbresume.ui.deciding import ask_to_decide
-from nbresume.ui.other_runs import say, store_in
+from nbresume.ui.other_runs import StoreName, say, store_in
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
-_FOLDER = click.argument(
-    "folder", type=click.Path(path_type=Path, exists=True), default=Path(".nbresume")
-)
+_FOLDER = click.argument("folder", type=StoreName(), default=Path(".nbresume"))
 _KINDS = (Erased.RUN, Erased.STEP, Erased.NAME)
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _OUT_OF_REACH = (
@@ -43,6 +41,8 @@ class ErasedTold(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
     readers: list[str]
     unreadable: list[str]
+    unknown: list[str]
+    """Damaged runs: nobody can say whether they refer to it."""
 
 
 class GoingTold(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,9 +98,9 @@ def erase(
     erasure = planned.erasure
     freed = planned.eraser.erase(erasure, because=because) if yes else 0
     if as_json:
-        click.echo(text.as_json(_told(erasure, freed, done=yes)))
+        click.echo(text.as_json(_told(planned, freed, done=yes)))
         return
-    for line in _lines_of(erasure, done=yes):
+    for line in _lines_of(planned, done=yes):
         click.echo(line)
     if yes:
         click.echo(f"{text.size(freed)} were erased")
@@ -144,7 +144,8 @@ def _names(state: RunState) -> set[str]:
     return names
 
 
-def _told(erasure: Erasure, freed: int, *, done: bool) -> ErasedTold:
+def _told(planned: Erasing, freed: int, *, done: bool) -> ErasedTold:
+    erasure = planned.erasure
     return ErasedTold(
         erased=done,
         what=erasure.target.what,
@@ -153,10 +154,12 @@ def _told(erasure: Erasure, freed: int, *, done: bool) -> ErasedTold:
         size_bytes=freed or erasure.size_bytes,
         readers=sorted(erasure.readers),
         unreadable=[f"{run}/{name}" for run, name in sorted(erasure.unreadable)],
+        unknown=planned.unknown,
     )
 
 
-def _lines_of(erasure: Erasure, *, done: bool) -> list[str]:
+def _lines_of(planned: Erasing, *, done: bool) -> list[str]:
+    erasure = planned.erasure
     target, count = erasure.target, len(erasure.groups)
     size = text.size(erasure.size_bytes)
     word = "of" if done else "would go: of"
@@ -174,20 +177,37 @@ def _lines_of(erasure: Erasure, *, done: bool) -> list[str]:
     if erasure.unreadable:
         told = ", ".join(f"{run}/{name}" for run, name in sorted(erasure.unreadable))
         lines.append(f"damaged, so what lies in them is not known: {told}")
+    if planned.unknown:
+        told = ", ".join(planned.unknown)
+        lines.append(f"damaged, so whether they share it is not known: runs {told}")
     return [*lines, _OUT_OF_REACH]
 
 
 @click.command()
 @_FOLDER
-@click.option("--age", type=float, help="Older commits go after so many days.")
-@click.option("--count", type=click.IntRange(min=1), help="Commits kept for a step.")
-@click.option("--size", help="Older commits go until the store is so small: 500M.")
-@click.option("--grace", type=float, default=24.0, help="Hours in which nothing goes.")
+@click.option(
+    "--age",
+    type=float,
+    help="Older commits go when they have not counted for so many days.",
+)
+@click.option(
+    "--count", type=click.IntRange(min=1), help="So many commits of a step stay."
+)
+@click.option(
+    "--size",
+    help="Older commits go, the oldest first, until all payloads fit into it: 500M.",
+)
+@click.option(
+    "--grace",
+    type=float,
+    default=24.0,
+    help="What is younger stays, whatever it is; 24 by default.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show it, as without --yes.")
 @click.option("--yes", is_flag=True, help="Take it away; without, it is only shown.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def gc(
-    folder: Path,
+    folder: Path | str,
     age: float | None,
     count: int | None,
     size: str | None,
@@ -205,7 +225,7 @@ def gc(
         size_bytes=None if size is None else _bytes_of(size),
     )
     planned = plan_collection(store_in(folder), world_of(None, say), rules)
-    going = [one for _, found in planned.parts for one in found.going]
+    going = planned.going
     total = sum(one.size_bytes for one in going)
     freed = planned.collect() if yes and not dry_run else 0
     rows = [

@@ -289,6 +289,7 @@ class Lab:
         self.backend = MemoryBackend()
         self.trust = Trust(KEY)
         self.clock = FakeClock()
+        self.backend.now = self.clock.now
         self.ids = FakeIds()
         self.notebook = FakeNotebook(cells)
         self.disk = FakeDisk(self.clock)

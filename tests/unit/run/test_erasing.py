@@ -167,6 +167,51 @@ def test_forks_are_reached(where):
     assert k.go() == ["a", "c"]
 
 
+def test_what_a_fork_made_anew_goes_too():
+    """It is the same step there; what the origin made anew is another run's."""
+    lab, k = ran()
+    origin = k.run_id
+    k.fork("b")
+    fork = k.run_id
+    lab.edit(a=CELLS["a"] + "\nmore = 1")
+    assert "a" in k.go()
+
+    erased = erase(lab, origin, "step", "a")
+
+    assert erased.steps == {origin: {"a"}, fork: {"a"}}
+    assert holding(lab) == []
+
+    k.go()
+    erased = erase(lab, fork, "step", "a")
+    assert erased.steps == {origin: set(), fork: {"a"}}
+
+
+def test_what_holds_the_same_bytes_by_a_link_goes():
+    """A step that changed a part of a large array shares the other parts of it."""
+    lab, k = ran(
+        a="%%step a\nimport numpy as np\nbig = np.full(3_000_000, 7.25)",
+        b="%%step b\nbig[0] = 1",
+        c="%%step c\nsmall = 5",
+    )
+    assert [name for name, _ in lab.backend.operations].count("link") > 0
+    assert holding(lab, "blosc")
+
+    erased = erase(lab, k.run_id, "step", "a")
+
+    assert erased.steps == {k.run_id: {"a", "b"}}
+    assert holding(lab, "blosc") == []
+
+
+def test_what_was_made_of_a_step_goes_with_derived():
+    """As for a name."""
+    lab, k = ran()
+
+    erased = erase(lab, k.run_id, "step", "a", derived=True)
+
+    assert erased.steps == {k.run_id: {"a", "b", "c"}}
+    assert erased.readers == set()
+
+
 def test_nothing_is_written_by_looking():
     """A plan is a plan."""
     lab, k = ran()
