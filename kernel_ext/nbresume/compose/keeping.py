@@ -12,7 +12,7 @@ from msgspec import Struct
 from nbresume.compose.stores import OpenStore, open_journal
 from nbresume.errors import ConflictError, NotTrusted, SchemaError
 from nbresume.run.claims import Claims, Offer
-from nbresume.run.erasing import Eraser, Erasure, Target
+from nbresume.run.erasing import Eraser, Erasure, Target, not_held
 from nbresume.run.holdings import Family, Group, Holdings, holdings_of
 from nbresume.run.journal import Journal
 from nbresume.run.ports import World
@@ -112,7 +112,9 @@ def plan_erasure(store: OpenStore, target: Target, world: World) -> Erasing:
         A run that is concerned was written under another key.
     """
     kin = Kin(store, world)
-    runs = next(runs for runs in kin.families() if target.run in runs)
+    runs = next((runs for runs in kin.families() if target.run in runs), [])
+    if not runs:
+        raise not_held(target)
     for run in kin.closed.keys() & runs:
         raise NotTrusted(
             f"{target.spoken} was not erased",

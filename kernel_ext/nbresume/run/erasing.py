@@ -84,12 +84,7 @@ class Eraser:
         present = self._present()
         seeds = self._seeds(target, present) & present.keys()
         if not seeds:
-            raise NotCommitted(
-                f"{target.spoken} was not erased",
-                because=f"run {target.run} holds no payload of it",
-                remedy="Type nbresume status NOTEBOOK to see what it holds.",
-                run_id=target.run,
-            )
+            raise not_held(target)
         found.groups = self._with_referring(seeds, present)
         found.steps = {
             run: self._steps(one, found.groups)
@@ -267,3 +262,13 @@ class Eraser:
             remedy="Wait until its cell has ended, or interrupt it there.",
             run_id=held.run_id,
         )
+
+
+def not_held(target: Target) -> NotCommitted:
+    """Return the refusal to erase what is not there."""
+    return NotCommitted(
+        f"{target.spoken} was not erased",
+        because=f"run {target.run} holds no payload of it",
+        remedy="Type nbresume status NOTEBOOK to see what it holds.",
+        run_id=target.run,
+    )

@@ -270,11 +270,7 @@ class Collector:
             The store cannot write; the next collection goes on.
         """
         freed = self._tombstones.finish()
-        held = self._family.runs.values()
-        erased = set[Group]().union(*(one.erased() for one in held))
-        fresh = [one.group for one in self.going if one.group not in erased]
-        if fresh:
-            self._tombstones.put_all(self._tombstone(fresh))
+        self._tombstones.put_all(self._tombstone([one.group for one in self.going]))
         spared = self._shared_since()
         return freed + sum(
             self._stock.sweep(*one.group, keep=one.keep)

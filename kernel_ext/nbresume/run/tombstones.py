@@ -33,13 +33,8 @@ class Tombstones:
             self.put(record, held)
 
     def concerned(self, record: Tombstone) -> list[Holdings]:
-        """Return the runs that hold what goes, or refer to it."""
-        groups = _groups(record)
-        return [
-            held
-            for run, held in self._family.runs.items()
-            if run in record.groups or groups & held.named.keys()
-        ]
+        """Return the runs that hold what goes, or name it, and do not know it yet."""
+        return [held for held in self._family.runs.values() if _new_to(held, record)]
 
     def put(self, record: Tombstone, held: Holdings) -> None:
         """Append a tombstone to one run of the family, in that run's words.
@@ -98,7 +93,7 @@ class Tombstones:
 
     def _lacks(self, record: Tombstone, held: Holdings) -> bool:
         """Say whether a run has to know a tombstone, and does not."""
-        hit = (held.named.keys() & _groups(record)) - held.erased()
+        hit = _new_to(held, record)
         if record.what is Erased.RETENTION:
             # what is there was kept, because this run needs it
             hit = {group for group in hit if not self._is_there(group)}
@@ -118,6 +113,12 @@ def by_run(groups: Iterable[Group]) -> dict[str, list[str]]:
 
 def _groups(record: Tombstone) -> set[Group]:
     return {Group(run, name) for run, names in record.groups.items() for name in names}
+
+
+def _new_to(held: Holdings, record: Tombstone) -> set[Group]:
+    """Return the groups of a tombstone that a run holds or names and knows not gone."""
+    mine = {g for g in _groups(record) if g.run == held.run_id or g in held.named}
+    return mine - held.erased()
 
 
 def _for_all(record: Tombstone, run_id: str) -> Tombstone:

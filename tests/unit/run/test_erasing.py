@@ -230,6 +230,8 @@ def test_what_is_not_there_is_refused():
     lab, k = ran()
     with pytest.raises(NotCommitted, match="holds no payload of it"):
         erase(lab, k.run_id, "step", "nobody")
+    with pytest.raises(NotCommitted, match="holds no payload of it"):
+        erase(lab, "e" * 16, "run")
     erase(lab, k.run_id, "step", "a")
 
     with pytest.raises(NotCommitted, match="step a was not erased"):
