@@ -31,15 +31,21 @@ describe('badgeOf', () => {
     expect(badge(step, held)).toMatchObject({ kind, isLocked, step: step.name });
   });
 
-  it.each(['new', 'stale', 'failed', 'interrupted', 'ambiguous', 'ran', 'running'])(
-    'leaves what would run alone: %s',
-    name => {
-      const others = golden(name).filter(({ state }) => state !== 'COMMITTED');
+  it.each([
+    'new',
+    'stale',
+    'erased',
+    'failed',
+    'interrupted',
+    'ambiguous',
+    'ran',
+    'running'
+  ])('leaves what would run alone: %s', name => {
+    const others = golden(name).filter(({ state }) => state !== 'COMMITTED');
 
-      expect(others.length).toBeGreaterThan(0);
-      expect(others.map(step => badge(step, 'ran'))).toEqual(others.map(() => null));
-    }
-  );
+    expect(others.length).toBeGreaterThan(0);
+    expect(others.map(step => badge(step, 'ran'))).toEqual(others.map(() => null));
+  });
 
   it('leaves a committed step alone that a person lets run again', () => {
     expect(badge({ ...COMMITTED, plan: 'rerun' }, 'ran')).toBeNull();

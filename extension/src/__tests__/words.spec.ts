@@ -24,6 +24,11 @@ describe('word and tone', () => {
     expect(words).not.toContain('');
   });
 
+  it('says that values are gone, which is neither good nor broken', () => {
+    expect(word('ERASED', trans)).toBe('erased');
+    expect(tone('ERASED')).toBe('doubt');
+  });
+
   it('calls only what is committed good', () => {
     expect(STATES.filter(state => tone(state) === 'good')).toEqual(['COMMITTED']);
   });
