@@ -10,11 +10,19 @@ from datetime import timedelta
 from msgspec import Struct
 
 from nbresume.compose.stores import OpenStore, open_journal
-from nbresume.errors import ConflictError, NotTrusted, SchemaError
+from nbresume.errors import (
+    ConflictError,
+    Damaged,
+    NotTrusted,
+    RefusedError,
+    SchemaError,
+)
+from nbresume.model.records import Forked
 from nbresume.run.claims import Claims, Offer
 from nbresume.run.erasing import Eraser, Erasure, Target, not_held
 from nbresume.run.holdings import Family, Group, Holdings, holdings_of
 from nbresume.run.journal import Journal
+from nbresume.run.moves import found_at
 from nbresume.run.ports import World
 from nbresume.run.retention import (
     Collector,
@@ -24,6 +32,9 @@ from nbresume.run.retention import (
     open_attempts,
 )
 from nbresume.store.sweeping import Stock, space
+
+_CLOSED = (NotTrusted, SchemaError, Damaged, RefusedError)
+"""What is raised for a run that cannot be read here."""
 
 
 class Kin:
@@ -35,29 +46,30 @@ class Kin:
         self._journals: dict[str, Journal] = {}
         self._origins: dict[str, str] = {}
         """Run that has begun → the run that it is a fork of, or empty."""
-        self.closed: dict[str, str] = {}
-        """Run that cannot be read here → why."""
         self.unknown: set[str] = set()
         """Runs of which nobody can say whether they are forks."""
         for run in sorted(store.runs().ids()):
-            self._look(run)
+            # one without a record may begin yet: it is looked for again
+            if self.has_begun(run):
+                self._origins[run] = self._origin_of(run)
 
-    def _look(self, run: str) -> None:
-        journal = open_journal(self._store, run, self._world)
+    def _origin_of(self, run: str) -> str:
+        """Return the run that one is a fork of; empty if it is none, or unknown."""
+        first = found_at(self._store.chain(run), 0).envelope
+        if first is not None and first.kind != Forked.KIND:
+            return ""
         try:
-            journal.open()
-        except (NotTrusted, SchemaError) as error:
-            self.closed[run] = error.because
-            origin = self._store.runs().origin(run)
-            is_damaged = self._store.chain(run).read(0).envelope is None
-        else:
-            if journal.state.revision < 0:
-                return  # its folder is there and no record: it may begin yet
-            self._journals[run] = journal
-            origin, is_damaged = journal.state.origin, 0 in journal.state.damaged
-        self._origins[run] = origin.run if origin else ""
-        if origin is None and is_damaged:
+            if first is not None:
+                origin, is_known = self._store.runs().origin(run), True
+            else:
+                state = self.journals([run])[0].state
+                # a fold knows it as well
+                origin, is_known = state.origin, 0 not in state.damaged
+        except _CLOSED:
+            origin, is_known = None, False
+        if not is_known:
             self.unknown.add(run)
+        return origin.run if origin else ""
 
     def families(self) -> list[list[str]]:
         """Return the runs, each with what it is a fork of and all its forks."""
@@ -71,11 +83,27 @@ class Kin:
         return list(found.values())
 
     def journals(self, runs: Iterable[str]) -> list[Journal]:
-        """Return the chains of runs, as they were read."""
-        return [self._journals[run] for run in runs]
+        """Return the chains of runs, as they were read first.
+
+        Raises
+        ------
+        NotTrusted
+            A run was written under another key.
+        SchemaError, Damaged, RefusedError
+            A run cannot be read by this release, or as it is.
+        """
+        found: list[Journal] = []
+        for run in runs:
+            journal = self._journals.get(run)
+            if journal is None:
+                journal = open_journal(self._store, run, self._world)
+                journal.open()
+                self._journals[run] = journal
+            found.append(journal)
+        return found
 
     def family(self, runs: Iterable[str]) -> Family:
-        """Return what the records of these runs say."""
+        """Return what the records of these runs say; raises as `journals` does."""
         return Family(map(holdings_of, self.journals(runs)), self._begun_since)
 
     def has_begun(self, run: str) -> bool:
@@ -83,13 +111,8 @@ class Kin:
         return self._store.chain(run).newest() is not None
 
     def _begun_since(self) -> list[Holdings]:
-        found: list[Holdings] = []
-        for run in sorted(self._store.runs().ids() - self._origins.keys()):
-            journal = open_journal(self._store, run, self._world)
-            journal.open()
-            if journal.state.revision >= 0:
-                found.append(holdings_of(journal))
-        return found
+        later = sorted(self._store.runs().ids() - self._origins.keys())
+        return [*map(holdings_of, self.journals(filter(self.has_begun, later)))]
 
 
 class Erasing(Struct, frozen=True):
@@ -109,21 +132,14 @@ def plan_erasure(store: OpenStore, target: Target, world: World) -> Erasing:
     NotCommitted
         Nothing is stored of what was named.
     NotTrusted
-        A run that is concerned was written under another key.
+        A run that may share it was written under another key.
+    SchemaError, Damaged, RefusedError
+        A run that may share it cannot be read.
     """
     kin = Kin(store, world)
     runs = next((runs for runs in kin.families() if target.run in runs), [])
     if not runs:
         raise not_held(target)
-    for run in kin.closed.keys() & runs:
-        raise NotTrusted(
-            f"{target.spoken} was not erased",
-            because=f"run {run}, which shares payloads with it, was not read: "
-            f"{kin.closed[run]}",
-            remedy="Type the command as the user who wrote that run, or trust the "
-            "store: nbresume trust.",
-            run_id=run,
-        )
     eraser = Eraser(kin.family(runs), Stock(store.backend), world)
     return Erasing(eraser.plan(target), eraser, sorted(kin.unknown))
 
@@ -175,14 +191,17 @@ def plan_collection(store: OpenStore, world: World, rules: Rules) -> Collecting:
     """
     planned = Collecting(Stock(store.backend), Kin(store, world))
     for runs in planned.kin.families():
-        why = _why_not(planned.kin, runs, world)
+        try:
+            why = _why_not(planned.kin, runs, world)
+            if not why and _has_idle_groups(planned.kin.journals(runs), planned.stock):
+                family = planned.kin.family(runs)
+                collector = Collector(family, planned.stock, world, rules)
+                collector.plan()
+                planned.collectors[*runs] = collector
+        except _CLOSED as error:
+            why = error.because
         if why:
             planned.skipped |= dict.fromkeys(runs, why)
-        elif _has_idle_groups(planned.kin.journals(runs), planned.stock):
-            family = planned.kin.family(runs)
-            collector = Collector(family, planned.stock, world, rules)
-            collector.plan()
-            planned.collectors[*runs] = collector
     planned.unbegun += _unbegun(planned, world, rules.grace)
     if rules.size_bytes is not None:
         _fit(planned, rules.size_bytes)
@@ -190,16 +209,19 @@ def plan_collection(store: OpenStore, world: World, rules: Rules) -> Collecting:
 
 
 def _why_not(kin: Kin, runs: list[str], world: World) -> str:
-    """Return why nothing of a family may go; "" if something may."""
+    """Return why nothing of a family may go; "" if something may.
+
+    Raises
+    ------
+    NotTrusted, SchemaError, Damaged, RefusedError
+        One of its runs cannot be read.
+    """
     if kin.unknown:
         run = min(kin.unknown)
         return (
             f"the first record of run {run} is damaged, so nobody can say what it "
             "shares: put that file back from a copy"
         )
-    for run in runs:
-        if run in kin.closed:
-            return kin.closed[run]
     for journal in kin.journals(runs):
         if Claims(journal, world).offer() is Offer.BUSY:
             return f"a kernel is running a step of run {journal.run_id}"

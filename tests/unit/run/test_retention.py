@@ -303,8 +303,23 @@ def test_a_damaged_first_record_stops_it_all():
     assert planned.collect() == 0
     assert "put that file back" in planned.skipped[k.run_id]
 
+    del lab.backend.files[key]
+    lab.clock.advance(9 * DAY_S)
+    assert collect(lab, count=1) == 0
+
     lab.backend.files[key] = good
     assert collect(lab, count=1) > 0
+
+
+def test_a_fold_knows_what_a_damaged_first_record_said():
+    """A long chain goes on being collected without it."""
+    lab, k = edited(9)
+    assert k.journal.fold is not None
+    (key,) = [key for key in lab.backend.files if key.endswith("0000000000.rec")]
+    lab.backend.files[key] = b"{"
+
+    assert collect(lab, count=1) > 0
+    assert lab.kernel(run_id=k.run_id).go() == []
 
 
 def test_what_a_damaged_record_may_have_named_stays():
