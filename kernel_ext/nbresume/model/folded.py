@@ -10,7 +10,6 @@ import msgspec
 
 from nbresume.model import effects, progress
 from nbresume.model.commits import committed_by_evidence, trim
-from nbresume.model.erasing import Erasing
 from nbresume.model.histories import Attempt, Commit, StepHistory
 from nbresume.model.index import RunIndex
 from nbresume.model.records import (
@@ -186,6 +185,9 @@ class RunState(msgspec.Struct, kw_only=True, dict=True, forbid_unknown_fields=Tr
 
     def _erase(self, record: Tombstone, revision: int) -> None:
         """Fold in that payloads count no more, whoever referred to them."""
+        # few runs have one, and each start of a kernel pays for what is imported
+        from nbresume.model.erasing import Erasing  # noqa: PLC0415
+
         self.erased_at = revision
         erasing = Erasing(record)
         for step, history in self.steps.items():

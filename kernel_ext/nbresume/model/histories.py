@@ -56,6 +56,10 @@ class Commit(Folded, kw_only=True):
     ambient: dict[str, Ambient] = {}
     """Input → what plain cells had made of it, as the intent of its attempt found."""
 
+    def has_lost(self, name: str) -> bool:
+        """Say whether it cannot give a name its value: not kept, or erased since."""
+        return bool(self.erased) or name in self.record.not_kept
+
 
 class StepHistory(Folded, kw_only=True):
     """What the records say about one step."""

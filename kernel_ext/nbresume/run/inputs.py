@@ -18,7 +18,6 @@ from nbresume.model.records import Intent
 from nbresume.plan.key import Cues
 from nbresume.plan.names import Names, names_in_strings
 from nbresume.run.file_states import Files
-from nbresume.run.kept import has_lost
 from nbresume.run.keys import files_today
 from nbresume.run.order import NOWHERE, Order
 from nbresume.run.ports import World
@@ -150,7 +149,7 @@ class Inputs:
         if decision.action is Action.UNBIND and not standing.forced:
             decision = self._spare_used_up(name, standing, decision)
         commit = demand.commit
-        if decision.action is Action.BIND and commit and has_lost(commit, name):
+        if decision.action is Action.BIND and commit and commit.has_lost(name):
             # enough for a replay; a run is refused by `check_kept`
             self._live.unset(name)
             unkept[name] = commit
@@ -256,7 +255,7 @@ class Inputs:
     @staticmethod
     def _is_elsewhere(name: str, entry: Entry, demand: Demand) -> bool:
         """Say whether a name has another value than the demanded one that is kept."""
-        if demand.commit is None or has_lost(demand.commit, name):
+        if demand.commit is None or demand.commit.has_lost(name):
             return False
         return entry.made is Made.ATTEMPT or entry.version != demand.version
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from nbresume.errors import NotKeptRefusal
 from nbresume.model.folded import RunState
 from nbresume.model.histories import Commit
 from nbresume.model.records import Committed, Intent
@@ -323,3 +324,22 @@ class Positions:
 def lost(record: Committed) -> str:
     """Return the version of what a commit could not keep: nothing restores it."""
     return f"lost:{record.attempt}"
+
+
+def not_kept(name: str, commit: Commit) -> NotKeptRefusal:
+    """Return the refusal to go on without the value of a name."""
+    record = commit.record
+    if commit.erased:
+        because = f"what step {record.step} committed was {commit.erased}"
+        remedy = f"Run step {record.step} again."
+    else:
+        why = record.not_kept[name]
+        because = f"step {record.step} could not keep it ({why})"
+        remedy = f"Type %steps rerun {record.step}, or mark that step --always."
+    return NotKeptRefusal(
+        f"{name} has no value here",
+        because=because,
+        remedy=remedy,
+        name=name,
+        step=record.step,
+    )

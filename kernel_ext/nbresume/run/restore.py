@@ -21,10 +21,9 @@ from nbresume.model.histories import Commit
 from nbresume.model.manifest import Manifest, Place, Source, Unit
 from nbresume.model.records import Committed, Progress
 from nbresume.model.values import Ambient, ManifestRef
-from nbresume.run.kept import has_lost, not_kept
 from nbresume.run.manifests import read_manifest
 from nbresume.run.ports import World
-from nbresume.run.position import lost
+from nbresume.run.position import lost, not_kept
 from nbresume.store.objects import Objects
 
 
@@ -195,7 +194,7 @@ class Restorer:
             The commit could not keep it, or it was erased.
         """
         record = commit.record
-        if has_lost(commit, name):
+        if commit.has_lost(name):
             raise not_kept(name, commit)
         self._defer(name, record)
 
