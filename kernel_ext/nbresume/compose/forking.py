@@ -19,7 +19,7 @@ from nbresume.run.forks import Planned, Wanted, begin_fork, plan_fork
 from nbresume.run.journal import Journal
 from nbresume.run.order import Order
 from nbresume.run.ports import World
-from nbresume.run.runs import Claimed
+from nbresume.run.runs import claimed_now
 from nbresume.run.travel import go, leaving
 from nbresume.settings import Settings
 
@@ -131,12 +131,9 @@ def begin(fork: Fork, run_id: str) -> None:
     group_id = fork.world.ids.attempt_id()
     begin_fork(fork.planned, journal, claims, fork.order, group_id=group_id)
     _heed_tombstones(fork, journal)
-    state = journal.state
-    if state.claim is not None and state.claimed_at is not None:
-        noted = Claimed(
-            run_id=run_id, epoch=state.epoch, at=state.claimed_at, claim=state.claim
-        )
-        fork.store.runs().note(noted)
+    claimed = claimed_now(run_id, journal.state)
+    if claimed is not None:
+        fork.store.runs().note(claimed)
 
 
 def _heed_tombstones(fork: Fork, journal: Journal) -> None:

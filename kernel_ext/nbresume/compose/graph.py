@@ -43,7 +43,7 @@ from nbresume.run.progress import ProgressKeeper
 from nbresume.run.publishing import Publisher
 from nbresume.run.recovery import Recovery
 from nbresume.run.restore import Restorer
-from nbresume.run.runs import Claimed, choose_run
+from nbresume.run.runs import choose_run, claimed_now
 from nbresume.run.stepper import Stepper
 from nbresume.run.trials import Trials
 from nbresume.settings import Settings
@@ -236,12 +236,9 @@ def _forget(parts: Parts, record: Tombstone) -> None:
 def _after_claim(store: OpenStore, parts: Parts) -> None:
     """Repeat the claim where runs are found; redo what a crash left undone."""
     journal = parts.journal
-    claim, at = journal.state.claim, journal.state.claimed_at
-    if claim is not None and at is not None:
-        noted = Claimed(
-            run_id=journal.run_id, epoch=journal.state.epoch, at=at, claim=claim
-        )
-        store.runs().note(noted)
+    claimed = claimed_now(journal.run_id, journal.state)
+    if claimed is not None:
+        store.runs().note(claimed)
     live = parts.live.identities
     live.next_object = max(live.next_object, journal.state.next_object)
     parts.publisher.publish_again()

@@ -17,6 +17,7 @@ import msgspec
 from nbresume.errors import Damaged, KeyMissing
 from nbresume.model.codec import canonical, decode, record_of
 from nbresume.model.digests import cue_digest
+from nbresume.model.folded import RunState
 from nbresume.model.records import CLAIMS, Claim, Forked
 from nbresume.model.values import Origin
 from nbresume.run.ports import World
@@ -53,8 +54,14 @@ class Runs:
 
     def note(self, claimed: Claimed) -> None:
         """Repeat a claim in ``runs/``, where it is found without reading a chain."""
-        key = f"runs/{claimed.run_id}/{claimed.epoch:010d}"
-        self._backend.publish({key: canonical(claimed)})
+        self._backend.publish({_key(claimed): canonical(claimed)})
+
+    def is_noted(self, claimed: Claimed) -> bool:
+        """Say whether a claim is repeated there, as it is."""
+        try:
+            return self._backend.read(_key(claimed)) == canonical(claimed)
+        except KeyMissing:
+            return False
 
     def ids(self) -> set[str]:
         """Return the id of each run that has a chain."""
@@ -146,6 +153,19 @@ class Runs:
                     claim=record,
                 )
         return found
+
+
+def claimed_now(run_id: str, state: RunState) -> Claimed | None:
+    """Return the claim of a run that counts; None if it has not begun."""
+    if state.claim is None or state.claimed_at is None:
+        return None
+    return Claimed(
+        run_id=run_id, epoch=state.epoch, at=state.claimed_at, claim=state.claim
+    )
+
+
+def _key(claimed: Claimed) -> str:
+    return f"runs/{claimed.run_id}/{claimed.epoch:010d}"
 
 
 def choose_run(

@@ -20,6 +20,7 @@ from nbresume.model.values import EVIDENCE_KINDS
 from nbresume.run.migrate import Wish
 from nbresume.run.ports import World
 from nbresume.run.recovery import unknown_step
+from nbresume.run.repairing import mendable
 from nbresume.run.verify import verify
 from nbresume.run.ways import WHOLE
 from nbresume.settings import __version__
@@ -281,10 +282,19 @@ def autoload_(*, on: bool, off: bool) -> None:
 
 @cli.command("verify")
 @_NOTEBOOK
-def verify_(notebook: Path) -> None:
+@click.option(
+    "--repair", is_flag=True, help="Write again what follows from the records."
+)
+def verify_(notebook: Path, *, repair: bool) -> None:
     """Walk over every record and payload of NOTEBOOK's run and check its digest."""
-    report = verify(_ask(notebook).run.journal)
+    asked = ask_to_decide(notebook, say) if repair else _ask(notebook)
+    report = verify(asked.run.journal)
     click.echo(text.report(report))
+    for found in mendable(asked.run.journal, asked.store.runs()):
+        if repair:
+            found.mend()
+        done = "it is written again" if repair else "--repair writes it again"
+        click.echo(f"{found.told}: {done}")
     sys.exit(1 if report.problems else 0)
 
 

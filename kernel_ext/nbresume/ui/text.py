@@ -395,4 +395,6 @@ def report(walked: Report) -> str:
         f"{size(walked.payload_bytes)}: "
         + ("every digest holds" if not walked.problems else "DAMAGED")
     ]
+    if walked.erased:
+        lines.append(f"the payloads of {walked.erased} groups were erased")
     return "\n".join([*lines, *walked.problems])

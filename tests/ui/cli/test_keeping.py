@@ -44,3 +44,33 @@ def test_a_value_is_shown_then_erased(nbresume, tmp_path, monkeypatch):
     assert "what step a left" in nbresume("history", "nb.ipynb").out
     collected = json.loads(nbresume("gc", "--json").out)
     assert collected["going"] == []
+
+
+def test_what_follows_from_the_records_is_written_again(
+    nbresume, tmp_path, monkeypatch
+):
+    """Told without --repair, written with it; a damaged payload stays."""
+    monkeypatch.chdir(tmp_path)
+    save(tmp_path / "nb.ipynb", LOAD, "%%step a\nx = 1")
+    with Kernel(tmp_path, "nb.ipynb") as kernel:
+        for number, code in enumerate((LOAD, "%%step a\nx = 1")):
+            kernel.ok(code, f"c{number}")
+    (shown,) = (tmp_path / ".nbresume").glob("data.zarr/*/*/zarr.json")
+    good = shown.read_bytes()
+    shown.unlink()
+
+    told = nbresume("verify", "nb.ipynb")
+    assert told.code == 0
+    assert "zarr metadata of step a (commit 1)" in told.out
+    assert "--repair writes it again" in told.out
+    assert not shown.exists()
+
+    assert "it is written again" in nbresume("verify", "nb.ipynb", "--repair").out
+
+    assert shown.read_bytes() == good
+    assert "zarr metadata" not in nbresume("verify", "nb.ipynb").out
+    (pack,) = (tmp_path / ".nbresume").glob("data.zarr/*/*/pack/c.0")
+    pack.chmod(0o600)
+    pack.write_bytes(b"")
+    assert nbresume("verify", "nb.ipynb", "--repair").code == 1
+    assert pack.read_bytes() == b""
