@@ -13,8 +13,8 @@ from msgspec import Struct
 from nbresume.errors import Damaged, NbresumeError
 from nbresume.model.borrowed import refs_of
 from nbresume.model.codec import record_of
-from nbresume.model.records import Committed, Forked, RunRecord
-from nbresume.model.values import FoldRef, ManifestRef
+from nbresume.model.records import Committed, Forked, RunRecord, Tombstone
+from nbresume.model.values import Erased, FoldRef, ManifestRef
 from nbresume.run.journal import Journal
 from nbresume.run.manifests import read_manifest
 from nbresume.run.packing import commit_attributes
@@ -37,10 +37,14 @@ def needed(journal: Journal, links: Iterable[Link]) -> list[Group]:
     """Return the groups that these records of a run need, each once.
 
     What a damaged record or manifest would have named is not known; `verify` tells
-    the damage.
+    the damage. What somebody erased is needed by nobody, though bytes may be left.
     """
     found: dict[Group, None] = {}
+    erased: set[Group] = set()
     for record in _records(links):
+        if isinstance(record, Tombstone) and record.what is not Erased.RETENTION:
+            for run, names in record.groups.items():
+                erased |= {Group(run or journal.run_id, name) for name in names}
         held: list[Any] = [record]
         if isinstance(record, Forked):
             try:
@@ -50,7 +54,7 @@ def needed(journal: Journal, links: Iterable[Link]) -> list[Group]:
         for ref in refs_of(held):
             found |= dict.fromkeys(_of_manifest(journal, ref))
         found |= {Group(journal.run_id, fold.group): None for fold in _folds(held)}
-    return list(found)
+    return [group for group in found if group not in erased]
 
 
 def published(journal: Journal, links: Iterable[Link]) -> dict[Group, dict[str, Any]]:

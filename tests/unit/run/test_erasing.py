@@ -9,6 +9,7 @@ from nbresume.errors import NotCommitted, TakenRun, Unavailable
 from nbresume.model.states import State
 from nbresume.model.values import Erased
 from nbresume.run.erasing import Target
+from nbresume.run.needed import needed
 from nbresume.run.retention import Rules
 from nbresume.run.verify import verify
 
@@ -210,6 +211,22 @@ def test_what_was_made_of_a_step_goes_with_derived():
 
     assert erased.steps == {k.run_id: {"a", "b", "c"}}
     assert erased.readers == set()
+
+
+def test_what_was_erased_is_in_no_backup():
+    """Also while its bytes are there: the erasure was cut off."""
+    lab, k = ran()
+    group = k.commits("a").manifest.group
+    lab.backend.fail_at("delete", 1, Unavailable("power lost"))
+    with pytest.raises(Unavailable):
+        erase(lab, k.run_id, "step", "a")
+    assert holding(lab)
+
+    journal = lab.inspect(k.run_id).journal
+    wanted = {one.name for one in needed(journal, journal.envelopes())}
+
+    assert k.commits("b").manifest.group in wanted
+    assert group not in wanted
 
 
 def test_nothing_is_written_by_looking():
