@@ -109,7 +109,7 @@ class Runs:
     def forks_of(self, run_id: str) -> list[str]:
         """Return the runs whose payloads lie in part in this run, forks of forks too.
 
-        Nothing of a run may be erased while there are any.
+        What of a run is erased is erased for them, too.
         """
         origins = {one: self.origin(one) for one in sorted(self.ids())}
         found: list[str] = []
