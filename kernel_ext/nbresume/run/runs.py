@@ -106,21 +106,6 @@ class Runs:
         record = record_of(envelope)
         return record.origin if isinstance(record, Forked) else None
 
-    def forks_of(self, run_id: str) -> list[str]:
-        """Return the runs whose payloads lie in part in this run, forks of forks too.
-
-        What of a run is erased is erased for them, too.
-        """
-        origins = {one: self.origin(one) for one in sorted(self.ids())}
-        found: list[str] = []
-        todo = [run_id]
-        while todo:
-            above = todo.pop()
-            forks = [one for one, o in origins.items() if o and o.run == above]
-            found += forks
-            todo += forks
-        return sorted(found)
-
     def all(self) -> list[Claimed]:
         """Return the newest claim of each run, newest run first."""
         known = set(self._backend.names("runs"))

@@ -7,6 +7,7 @@ from unit.run.fakes import Lab
 from unit.run.later import LATER
 
 from nbresume.compose import forking, migrator
+from nbresume.compose.keeping import Kin
 from nbresume.errors import NotCommitted, NotTrusted, RefusedError
 from nbresume.model.borrowed import refs_of
 from nbresume.model.states import State
@@ -162,11 +163,11 @@ def test_a_fork_of_a_fork():
     assert k.go() == []
     assert (k["L"], k["z"], len(k["big"])) == ([1, 3], 4, 2_000_000)
     assert {ref.run for ref in refs_of(k.journal.state)} == {origin, middle}
-    runs = lab.store().runs()
-    assert runs.forks_of(origin) == sorted([middle, k.run_id])
-    assert runs.forks_of(middle) == [k.run_id]
-    assert runs.forks_of(k.run_id) == []
-    assert runs.origin(origin) is None
+    kin = Kin(lab.store(), lab.world())
+    (family,) = kin.families()
+    assert {*family} == {origin, middle, k.run_id}
+    assert kin.family(family).forks_of(middle) == [middle, k.run_id]
+    assert lab.store().runs().origin(origin) is None
 
 
 def test_the_first_record_names_the_origin():
