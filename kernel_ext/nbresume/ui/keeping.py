@@ -123,7 +123,7 @@ def _target(asked: Asked, what: str, kind: str | None, *, derived: bool) -> Targ
         raise UsageError(
             f"{what} was not erased",
             because=f"it is {told}",
-            remedy=f"Say which one is meant: --as {found[0]} or --as {found[1]}",
+            remedy=f"Name the kind that is meant: --as {found[0]} or --as {found[1]}",
         )
     # a name that only older commits have is found when they are read
     chosen = Erased(kind) if kind else (found[0] if found else Erased.NAME)
