@@ -19,7 +19,8 @@ from nbresume.model.digests import record_digest
 from nbresume.model.envelope import Envelope
 from nbresume.store.chain import Chain
 from nbresume.store.drafts import Blob
-from nbresume.store.local import LocalBackend, open_local
+from nbresume.store.local import LocalBackend
+from nbresume.store.local_open import open_local
 from nbresume.store.objects import Objects
 from nbresume.store.trust import Link, Trust
 

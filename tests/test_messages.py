@@ -38,6 +38,7 @@ FOREIGN = {
     "FileNotFoundError": {"capture/registry.py"},
     "KeyError": {"capture/known.py"},
     "PermissionError": {"compose/processes.py"},
+    "TypeError": {"store/remote.py"},
     "ValueError": {"capture/process_options.py"},
 }
 """Errors of Python that are raised on purpose: what `getattr` has to raise, what cannot

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 from nbresume.store.objects import Objects
 from peers.bare import three_creates
 

@@ -29,7 +29,8 @@ from nbresume.migrations.route import UPGRADES
 from nbresume.model.codec import SCHEMAS, payload_of
 from nbresume.model.records import Quarantined
 from nbresume.run.migrate import Wish
-from nbresume.store.local import LocalBackend, open_local
+from nbresume.store.local import LocalBackend
+from nbresume.store.local_open import open_local
 from nbresume.store.trust import Trust, key_of_store
 
 GOLDEN = sorted(Path(__file__).parent.glob("*.tar.gz"))
@@ -385,7 +386,7 @@ from unit.run.later import LATER
 from nbresume.compose import migrator
 from nbresume.run.migrate import Wish
 from nbresume.store import disk
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 from nbresume.store.trust import Trust
 
 lab = Lab()

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nbresume.store.local import LocalBackend, open_local
+from nbresume.store.local import LocalBackend
+from nbresume.store.local_open import open_local
 from nbresume.store.memory import MemoryBackend
 from nbresume.store.trust import Trust
 

@@ -19,7 +19,7 @@ from nbresume.errors import NbresumeError
 from nbresume.model.envelope import Envelope
 from nbresume.store.chain import Chain
 from nbresume.store.layout import open_layout
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 from nbresume.store.drafts import Blob
 from nbresume.store.objects import Objects
 from nbresume.store.trust import Trust

@@ -10,7 +10,7 @@ from store_checks import break_file, filled, flip, record
 from nbresume.errors import ConflictError, KeyMissing, KeyTaken, Unavailable, UsageError
 from nbresume.model.digests import record_digest
 from nbresume.store.chain import Chain
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 from nbresume.store.memory import MemoryBackend
 from nbresume.store.trust import Trust
 
@@ -24,7 +24,7 @@ from pathlib import Path
 from nbresume.errors import ConflictError
 from nbresume.model.envelope import Envelope
 from nbresume.store.chain import Chain
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 from nbresume.store.trust import Trust
 
 root, name, revisions = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -12,7 +12,7 @@ from store_checks import counted
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken, Unavailable, Unfit
 from nbresume.store import disk
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 
 DAY = 24 * 3600
 

@@ -17,7 +17,7 @@ from nbresume.model import digests
 from nbresume.store import chain as chain_module
 from nbresume.store import chunks, disk, drafts, objects
 from nbresume.store.chain import Chain
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 
 KEY = "journal/c1/0000000000.rec"
 

@@ -6,7 +6,7 @@ import pytest
 
 from nbresume.errors import Unavailable, UsageError
 from nbresume.store import disk
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 from nbresume.store.memory import MemoryBackend
 from nbresume.store.seen import Seen
 

@@ -12,7 +12,7 @@ import marshal
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from nbresume.capture import arrays, definition_parts, denied
+from nbresume.capture import arrays, definition_parts, denied, lazies
 from nbresume.capture.atoms import ATOM_BYTES, Parts, Undecidable, tag_of, type_name
 from nbresume.capture.boxes import BOXES, box_kids, box_parts, box_tag, box_token
 from nbresume.capture.circles import Graph, Ref, join, merged, short, solve
@@ -22,6 +22,7 @@ from nbresume.capture.instances import (
     is_immutable,
     plain,
     scalar_token,
+    six,
     state_kids,
 )
 from nbresume.capture.looks import Look, Rows, Seen, Visits
@@ -308,7 +309,17 @@ class _Walk:
             self._see_held(value)
             return self._plain_parts(value, kind, how)
         found = definition_parts.parts(value, self._namespace) or arrays.parts(value)
-        return found or self._instance(value, kind)
+        return found or self._recipe_parts(value) or self._instance(value, kind)
+
+    def _recipe_parts(self, value: Any) -> Parts | None:
+        """Return the parts of a dask collection: what its graph holds is nobody's."""
+        found, recipe = lazies.parts(value), lazies.recipe(value)
+        if found is not None or recipe is None:
+            return found
+        walk = _Walk(self._namespace, self._stop, named=self._named, many=self._many)
+        tag = tag_of("dask recipe", payload_digest(walk.token(recipe)))
+        inside = [o for o in walk.found(None).singles if lazies.is_open(o, self._named)]
+        return Parts(tag, seen=[value, *inside])
 
     def _instance(self, value: Any, kind: type) -> Parts:
         because = denied.reason(value)
@@ -326,7 +337,7 @@ class _Walk:
         if isinstance(reduced, str):
             return _named_parts(value, reduced)
         self._kept.append(reduced)
-        make, arguments, state, items, pairs, setter = _six(reduced)
+        make, arguments, state, items, pairs, setter = six(reduced)
         kids, counts, aside = state_kids(state, self._cached(kind))
         rows = [] if items is None else list(items)
         cells = [] if pairs is None else [part for pair in pairs for part in pair]
@@ -387,8 +398,3 @@ def _named_parts(value: Any, name: str) -> Parts:
         message = f"a {type_name(value)} made in the notebook cannot be compared"
         raise Undecidable(message)
     return Parts(tag_of("global", module, name))
-
-
-def _six(reduced: Any) -> tuple[Any, ...]:
-    make, arguments, *rest = reduced
-    return make, tuple(arguments), *rest, *([None] * (4 - len(rest)))

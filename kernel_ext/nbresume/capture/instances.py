@@ -39,6 +39,12 @@ _ASIDE = {
 }
 """Attributes of classes that are no part of their value."""
 _CACHES = {
+    "dask": frozenset(
+        {
+            *("_cached_dict", "_cached_keys", "_dims", "_is_coro", "_repr", "_token"),
+            *("_all_external_keys", "_to_dict", "key_dependencies"),
+        }
+    ),
     "pandas": frozenset({"_cache", "_item_cache"}),
     "statsmodels": frozenset(
         {
@@ -172,3 +178,9 @@ def _layout(value: Any, kind: type) -> Plain | None:
     if slots - {types.MemberDescriptorType} or (names and kind.__dictoffset__):
         return None
     return Plain(tuple(names), has_dict=bool(kind.__dictoffset__))
+
+
+def six(reduced: Any) -> tuple[Any, ...]:
+    """Return all that a reduce value may consist of, None where it has less."""
+    make, arguments, *rest = reduced
+    return make, tuple(arguments), *rest, *([None] * (4 - len(rest)))

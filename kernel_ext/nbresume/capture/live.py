@@ -116,6 +116,11 @@ class Live(Known):
         self.saw(name, self.fresh_look(self.entry(name).value))
         return self.look(name)
 
+    def look_again(self, ids: AbstractSet[int]) -> None:
+        """Look anew at every name that reaches one of these objects, by their id()."""
+        for name in self._holders.of(ids) if ids else ():
+            self.look_anew(name)
+
     def _look_at_all(self) -> None:
         """Look at every value that was never looked at."""
         for name in [*self._unseen]:

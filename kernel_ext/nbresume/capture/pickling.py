@@ -20,6 +20,7 @@ from nbresume.capture.atoms import importable, type_name
 from nbresume.capture.buffers import Buffers
 from nbresume.capture.definition_parts import reduce_iterator
 from nbresume.capture.definitions import Definitions
+from nbresume.capture.lazies import Kept, is_collection, stored
 from nbresume.capture.own_dict import (
     held_dict,
     is_own_dict,
@@ -54,6 +55,8 @@ class OutOfBand(Struct, frozen=True):
     dtype: str
     """NumPy's ``dtype.str`` of a plain array, else ``|u1``."""
     shape: tuple[int, ...]
+    stored: str = ""
+    """Digest of a payload that is durable already and stands for this buffer."""
 
 
 class Dumped(Struct, frozen=True):
@@ -71,6 +74,7 @@ def dump(
     units: Mapping[int, str],
     namespace: Mapping[str, Any],
     is_data: bool = False,
+    kept: Mapping[int, Kept] | None = None,
     kinds: tuple[type, ...] | None = None,
 ) -> Dumped:
     """Return one value, or several that form a circle (as a list), as a pickle.
@@ -79,7 +83,7 @@ def dump(
     With `is_data`, the one value is known to consist of Python's own containers and
     leaves, and of no unit but itself: nothing is asked about any of them. With `kinds`
     it consists of such and of plain instances of these classes, which alone are asked
-    about.
+    about. `kept` are the collections that workers have stored, by their id().
 
     Raises
     ------
@@ -93,7 +97,7 @@ def dump(
             id(kind) in units or importable(kind) for kind in kinds
         ):
             return _dump_table(values[0], kinds, units)
-        return _Dump(values, units, namespace).run(_Pickler)
+        return _Dump(values, units, namespace, kept or {}).run(_Pickler)
     except CaptureError:
         raise
     except RecursionError as error:
@@ -101,7 +105,7 @@ def dump(
     except (Exception, SystemExit) as error:  # noqa: BLE001 - anybody's code
         first = error
     try:
-        return _Dump(values, units, namespace).run(_dill_pickler())
+        return _Dump(values, units, namespace, kept or {}).run(_dill_pickler())
     except CaptureError:
         raise
     except (Exception, SystemExit) as error:
@@ -155,8 +159,12 @@ class _Dump:
         values: Sequence[Any],
         units: Mapping[int, str],
         namespace: Mapping[str, Any],
+        kept: Mapping[int, Kept],
     ) -> None:
         self._values = values
+        self._kept = kept
+        self._marks: dict[int, tuple[bytearray, str]] = {}
+        """id() of a buffer → the buffer, and the digest of what it stands for."""
         self._units = units
         self._own = own = frozenset(map(id, values))
         self._refs: set[str] = set()
@@ -210,6 +218,11 @@ class _Dump:
 
     def lend(self, buffer: pickle.PickleBuffer) -> None:
         """Take a buffer out of the stream."""
+        with memoryview(buffer) as view:
+            mark = self._marks.get(id(view.obj))
+        if mark is not None:
+            self._buffers.append(OutOfBand(memoryview(b""), "|u1", (0,), mark[1]))
+            return
         dtype, shape = self._arrays.describe(buffer)
         data = buffer.raw()
         self._buffers.append(OutOfBand(data.cast("B"), dtype, shape))
@@ -219,11 +232,9 @@ class _Dump:
         kind = type(value)
         if kind in self._plain:
             return _plainly(value)
-        rebuilder = DEFAULT.find(kind)
-        if rebuilder is not None:
-            described = (rebuilder.kind, rebuilder.rebuild, rebuilder.describe(value))
-            return make_registered, described
-        reduced = self._definitions.reduce(value)
+        reduced = self._described(value, kind)
+        if reduced is NotImplemented:
+            reduced = self._definitions.reduce(value)
         if reduced is not NotImplemented:
             return reduced
         denied.refuse(value)
@@ -238,6 +249,24 @@ class _Dump:
         if not issubclass(kind, dict) and home not in _SPECIAL_HOMES:
             self._plain.add(kind)
         return _plainly(value)
+
+    def _described(self, value: Any, kind: type) -> Any:
+        """Return how a value is pickled that stands for something outside of it."""
+        rebuilder = DEFAULT.find(kind)
+        if rebuilder is not None:
+            described = (rebuilder.kind, rebuilder.rebuild, rebuilder.describe(value))
+            return make_registered, described
+        kept = self._kept.get(id(value))
+        if kept is None and is_collection(value):
+            kept = stored(value)
+        return NotImplemented if kept is None else self._collection(kept)
+
+    def _collection(self, kept: Kept) -> Any:
+        """Return how a collection is pickled: payloads as buffers, and what is over."""
+        marks = [(bytearray(1), digest) for digest in kept.payloads]
+        self._marks |= {id(mark[0]): mark for mark in marks}
+        buffers = [pickle.PickleBuffer(mark) for mark, _ in marks]
+        return kept.make, (*buffers, *kept.arguments)
 
 
 def _plainly(value: Any) -> Any:

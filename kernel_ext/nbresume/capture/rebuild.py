@@ -20,14 +20,15 @@ _ATOM_NAMES = frozenset({"complex", "Ellipsis", "NotImplemented"})
 
 def rebuild(
     stream: bytes | bytearray | memoryview,
-    buffers: Sequence[memoryview],
+    buffers: Sequence[Any],
     *,
     resolve: Callable[[str], Any],
     namespace: MutableMapping[str, Any],
 ) -> Any:
     """Return the value that `pickling.dump` wrote.
 
-    Arrays stand on `buffers` as they are given: writable ones make writable arrays.
+    Arrays stand on `buffers` as they are given: writable ones make writable arrays. One
+    that is read chunk by chunk is given to what the stream makes, as it is.
     `resolve` is asked for the object of every object id that the stream refers to.
 
     Raises
@@ -73,7 +74,7 @@ class _Unpickler(pickle.Unpickler):
     def __init__(
         self,
         stream: bytes | bytearray | memoryview,
-        buffers: Sequence[memoryview],
+        buffers: Sequence[Any],
         resolve: Callable[[str], Any],
         namespace: MutableMapping[str, Any],
     ) -> None:

@@ -8,12 +8,15 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from functools import partial
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nbresume.capture import sharing
 from nbresume.capture.atoms import importable, is_atom, type_name
+from nbresume.capture.bindings import describe, is_data, output_of
+from nbresume.capture.dask_collections import Collections, NewShelf
 from nbresume.capture.denied import is_closed_file
 from nbresume.capture.entries import Made
 from nbresume.capture.live import OPAQUE, Live
@@ -28,7 +31,7 @@ from nbresume.capture.unit_graph import (
 )
 from nbresume.capture.units import circles
 from nbresume.errors import CaptureError
-from nbresume.model.manifest import Binding, Source, Unit
+from nbresume.model.manifest import Binding, Place, Source, Unit
 from nbresume.model.values import Output
 
 UNKNOWN = ("?",)
@@ -47,6 +50,8 @@ class Captured(Struct):
     """Digest → bytes, of all that may not be stored yet."""
     atoms: str = ""
     not_kept: dict[str, str] = field(default_factory=dict)
+    shelved: Mapping[str, Place] = field(default_factory=dict)
+    """Digest → place of what workers wrote into the group already."""
     replaced: set[str] = field(default_factory=set)
     """Units that another live object, of equal value, stood for until now."""
 
@@ -59,6 +64,8 @@ class Snapshot:
         self._is_stored = is_stored
         """Says whether a payload with this digest is durable already."""
         self._cache: dict[str, Remembered] = {}
+        self.collections = Collections(live, None, is_plain=lambda _: True)
+        """Those of the capture that is being made."""
         self._threads = frozenset(threading.enumerate())  # the kernel's own
 
     def forget(self) -> None:
@@ -66,14 +73,27 @@ class Snapshot:
         self._cache.clear()
         self._live.identities.forget_newest()
 
-    def take(self, names: Iterable[str]) -> Captured:
+    def take(self, names: Iterable[str], *, shelf: NewShelf | None = None) -> Captured:
         """Capture these names and every unit that they refer to.
 
-        Afterwards each captured object has an object id and stands for its unit.
+        Afterwards each captured object has an object id and stands for its unit. With
+        a `shelf`, workers store the content of dask collections on what it makes.
+
+        Raises
+        ------
+        CaptureError
+            Their work failed.
+        StoreError
+            They could not write.
         """
         written = frozenset(names)
         if not written:
             return Captured()
+        self.collections = Collections(
+            self._live,
+            shelf,
+            is_plain=lambda name: self._ambient(name, written) is not None,
+        )
         bound, more = frozenset[str](), written
         while more:
             # names that are cut differently now may share with others in their turn
@@ -83,6 +103,7 @@ class Snapshot:
             related = self._live.sharing(bound)
             graph = self._graph(related)
             targets = self._bind(bound, captured, graph)
+            self.collections.keep(graph, targets, partial(self._remembered, graph))
             self._dump_all(graph, targets.values(), captured)
             self._merge_circles(graph, captured)
             self._lose_moved(graph, targets)
@@ -191,7 +212,7 @@ class Snapshot:
             else:
                 source, target = Source.UNIT, graph.units[id(value)]
                 targets[name] = target
-            shape, dtype = _describe(value)
+            shape, dtype = describe(value)
             captured.bindings[name] = Binding(
                 source=source,
                 target=target,
@@ -228,26 +249,36 @@ class Snapshot:
         look = self._live.look(name) if name else None
         if look is None or look.digest is None:
             return self._dump([object_id], graph, captured)
-        remembered = self._cache.get(object_id)
-        if remembered and self._still_good(graph, object_id, look.digest, remembered):
+        remembered = self._remembered(graph, object_id)
+        if remembered:
             return remembered.unit
         cut = graph.cuts.get(object_id, UNKNOWN)
         is_data = look.is_data and {object_id}.issuperset(cut)
         kinds = None if is_data else graph.units.kinds_of(look)
         dumped = self._dump([object_id], graph, captured, is_data=is_data, kinds=kinds)
-        self._cache[object_id] = Remembered(look.digest, cut, dumped)
+        self._cache[object_id] = Remembered(
+            look.digest,
+            cut,
+            dumped,
+            is_recipe=self.collections.is_recipe(name),
+            content=self.collections.content(graph.units.object_of(object_id)),
+        )
         return dumped
 
-    def _still_good(
-        self, graph: UnitGraph, object_id: str, seen: str, remembered: Remembered
-    ) -> bool:
-        stream, buffers, refs = remembered.unit
-        return (
-            remembered.seen == seen
+    def _remembered(self, graph: UnitGraph, object_id: str) -> Remembered | None:
+        """Return what a unit was pickled to, if it would be pickled to it again."""
+        known, name = self._cache.get(object_id), graph.name_of(object_id)
+        if known is None or name is None:
+            return None
+        stream, buffers, refs = known.unit
+        is_good = (
+            known.seen == self._live.look(name).digest
+            and self.collections.is_good(name, known)
             and all(map(graph.units.holds, refs))
-            and remembered.cut == graph.cuts.get(object_id, UNKNOWN)
+            and known.cut == graph.cuts.get(object_id, UNKNOWN)
             and all(self._is_stored(digest) for digest in (stream, *buffers))
         )
+        return known if is_good else None
 
     def _dump(
         self,
@@ -265,11 +296,15 @@ class Snapshot:
             namespace=self._live.namespace,
             is_data=is_data,
             kinds=kinds,
+            kept=self.collections.of(graph.name_of(object_ids[0])),
         )
         name = object_ids[0]
         stream = _add(captured, dumped.stream, name)
         buffers = []
         for buffer in dumped.buffers:
+            if buffer.stored:
+                buffers.append(buffer.stored)
+                continue
             part = part_of(buffer.data, buffer.dtype, buffer.shape, name)
             captured.parts.setdefault(part.digest.hex, part)
             buffers.append(part.digest.hex)
@@ -313,7 +348,7 @@ class Snapshot:
                 refs=refs,
                 members=graph.members.get(object_id, []),
                 deep=deep,
-                data=_is_data(value),
+                data=is_data(value),
                 ambient=self._ambient(graph.name_of(object_id), written),
             )
             former = self._live.identities.find(object_id, deep)
@@ -328,9 +363,19 @@ class Snapshot:
                     CLOSED_FILE if is_closed_file(value) else reason
                 )
                 del captured.bindings[name]
+        self._take_contents(captured, targets)
+        captured.shelved = self.collections.places
         for name, binding in captured.bindings.items():
             calls = sorted(self._live.callees(name))
-            captured.outputs[name] = _output(binding, captured.units, calls)
+            captured.outputs[name] = output_of(binding, captured.units, calls)
+
+    def _take_contents(self, captured: Captured, targets: Iterable[str]) -> None:
+        """Let names that hold stored collections have the version of their content."""
+        for name in captured.bindings.keys() & set(targets):
+            version = self.collections.version(name)
+            if version is not None:
+                binding = captured.bindings[name]
+                captured.bindings[name] = replace(binding, version=version)
 
     def _ambient(
         self, name: str | None, written: frozenset[str]
@@ -346,43 +391,6 @@ def _add(captured: Captured, data: bytes, name: str) -> str:
     part = part_of(memoryview(data), "|u1", (len(data),), name)
     captured.parts.setdefault(part.digest.hex, part)
     return part.digest.hex
-
-
-def _output(binding: Binding, units: Mapping[str, Unit], calls: list[str]) -> Output:
-    if binding.source is not Source.UNIT:
-        return Output(version=binding.version)
-    return Output(
-        version=binding.version,
-        object=binding.target,
-        data=sorted(_reached_data(binding.target, units)),
-        calls=calls,
-    )
-
-
-def _reached_data(object_id: str, units: Mapping[str, Unit]) -> set[str]:
-    """Return the ids of the data objects that an object is made of, itself included."""
-    found: set[str] = set()
-    todo = [object_id]
-    while todo:
-        one = todo.pop()
-        if one in found or one not in units:
-            continue
-        found.add(one)
-        todo += [*units[one].refs, *units[one].members]
-    return {one for one in found if units[one].data}
-
-
-def _is_data(value: Any) -> bool:
-    return not isinstance(value, type | types.FunctionType | types.ModuleType)
-
-
-def _describe(value: Any) -> tuple[list[int] | None, str]:
-    """Return shape and dtype of an array or a frame, for people."""
-    shape = getattr(value, "shape", None)
-    if not isinstance(shape, tuple) or not all(isinstance(n, int) for n in shape):
-        return None, ""
-    dtype = getattr(value, "dtype", None)
-    return list(shape), "" if dtype is None else str(dtype)
 
 
 def is_comparable(version: str) -> bool:

@@ -100,6 +100,10 @@ class Remembered(Struct, frozen=True):
     cut: tuple[str, ...]
     """The units that were inside it, in their places."""
     unit: tuple[str, list[str], list[str]]
+    is_recipe: bool = False
+    """It holds a dask collection that workers have not stored."""
+    content: str = ""
+    """If it is a collection that they have: its content."""
 
 
 def deep_of(graph: UnitGraph) -> dict[str, str]:

@@ -19,7 +19,7 @@ from nbresume.run.ports import World
 from nbresume.run.runs import Runs
 from nbresume.store.chain import Chain
 from nbresume.store.layout import open_layout
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 from nbresume.store.objects import Objects, Told
 from nbresume.store.port import Backend
 from nbresume.store.remote_open import is_url, open_remote

@@ -38,6 +38,10 @@ class Place(_Part, frozen=True, kw_only=True):
     """Bytes of a chunk of which the digest is made; 0 if it is of all bytes at once."""
     codec: str = ""
     """What the chunks are compressed with: ``blosc``; empty if they are not."""
+    grid: tuple[int, ...] = ()
+    """How many chunks it has along each axis, if workers wrote it: it is read chunk by
+    chunk, when one is needed, and never as a whole. Its chunks are padded to one size,
+    and its digest is that of the digests of the padded ones, in C order."""
 
 
 class Source(StrEnum):

@@ -6,6 +6,7 @@ append is the commit point. Everything before it can fail; then the step is RAN.
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from nbresume.capture.previews import previews_of
 from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
 from nbresume.errors import CaptureError, RefusedError
 from nbresume.model.codec import canonical
+from nbresume.model.manifest import Manifest
 from nbresume.model.records import Committed, Failed
 from nbresume.model.values import FoldRef
 from nbresume.plan.names import absolute_imports
@@ -169,13 +171,37 @@ class Commits:
         ConflictError
             Payloads that it may refer to were erased at the same moment.
         """
-        stored_at = self._journal.state.erased_at
-        captured = self._snapshot.take(changes.written)
+        append, stored_at = self._journal.append, self._journal.state.erased_at
+        attempt = running.intent.attempt
+        group = self._free_group(attempt)
+        draft = self._journal.objects.draft(group)
+        try:
+            record, packed = self._lay_out(running, changes, draft, group, code=code)
+        except BaseException:
+            # workers may have written already, and no record will name it
+            draft.discard()
+            raise
+        draft.write()
+        let_through = self._world.interrupts.defer()
+        try:
+            revision = append(record, attempt=attempt, stored_at=stored_at)
+            self._restorer.learn(packed.ref, packed.manifest)
+            self._publisher.publish(revision, record, packed.manifest)
+            self._settle(record, changes, quiet=running.intent.options.auto)
+            self._stand_on(packed.manifest)
+        finally:
+            let_through()
+        return record
+
+    def _lay_out(
+        self, running: Running, changes: Changes, draft: Draft, group: str, *, code: str
+    ) -> tuple[Committed, Packed]:
+        """Capture what the body left into a draft; return its record and manifest."""
+        shelf = partial(draft.shelf, limit_bytes=self._max_step_bytes)
+        captured = self._snapshot.take(changes.written, shelf=shelf)
         self._check_size(running.intent.step, captured)
         _lose_patched(captured, changes)
         self._keep_objects(captured, running)
-        group = self._free_group(running.intent.attempt)
-        draft = self._journal.objects.draft(group)
         packed = pack(
             captured,
             draft=draft,
@@ -190,20 +216,16 @@ class Commits:
             ),
         )
         fold = self._fold(draft, group)
-        record = self._record(running, changes, captured, packed, draft, fold)
-        draft.write()
-        let_through = self._world.interrupts.defer()
-        try:
-            revision = self._journal.append(
-                record, attempt=running.intent.attempt, stored_at=stored_at
-            )
-            self._restorer.learn(packed.ref, packed.manifest)
-            self._publisher.publish(revision, record, packed.manifest)
-            quiet = running.intent.options.auto
-            self._settle(record, changes, quiet=quiet)
-        finally:
-            let_through()
-        return record
+        return self._record(running, changes, captured, packed, draft, fold), packed
+
+    def _stand_on(self, manifest: Manifest) -> None:
+        """Let values that workers stored be read from there, now as after a restore."""
+
+        def opened(digest: str) -> Any | None:
+            place = manifest.payloads.get(digest)
+            return self._journal.objects.pieces(place, digest) if place else None
+
+        self._snapshot.collections.stand_on(opened)
 
     def find(self, running: Running, changes: Changes) -> Committed | None:
         """Return this attempt's commit if its record reached the chain after all.
@@ -236,6 +258,8 @@ class Commits:
         sizes: dict[str, int] = {}
         for part in captured.parts.values():
             sizes[part.name] = sizes.get(part.name, 0) + len(part.data)
+        for place in captured.shelved.values():
+            sizes[place.array] = sizes.get(place.array, 0) + place.length
         total = sum(sizes.values())
         if total <= self._max_step_bytes:
             return

@@ -54,6 +54,11 @@ def pack(
         if digest not in places:
             blob = Blob(part.data, part.dtype, part.shape, part.name, part.digest)
             _, places[digest] = draft.add(blob)
+    for digest in needed:
+        if digest in captured.shelved and digest in places:
+            draft.shelf().drop(digest)  # an equal one was there before
+        elif digest in captured.shelved:
+            places[digest] = captured.shelved[digest]
     more = beside or Beside()
     manifest = Manifest(
         names=captured.bindings,

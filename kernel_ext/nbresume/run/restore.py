@@ -168,7 +168,7 @@ class Restorer:
     def _load(self, unit: Unit, manifest: Manifest, resolve: Callable[..., Any]) -> Any:
         return rebuild(
             self._payload(manifest, unit.stream),
-            [self._payload(manifest, digest) for digest in unit.buffers],
+            [self._objects.buffer(manifest.payloads[d], d) for d in unit.buffers],
             resolve=resolve,
             namespace=self._live.namespace,
         )

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from nbresume.capture.live import Live
-from nbresume.capture.pickling import dump
+from nbresume.capture.pickling import Dumped, dump
 from nbresume.capture.touched import is_users
 from nbresume.errors import CaptureError, StoreError
 from nbresume.model.codec import canonical
@@ -62,6 +62,7 @@ def keep(
         return Kept()
     try:
         dumped = dump([value], units=definitions or {}, namespace=namespace or {})
+        _refuse_collections(dumped, group)
         draft = journal.objects.draft(group)
         places = {}
         stream, place = draft.add(Blob(dumped.stream, name=RESULT))
@@ -80,6 +81,15 @@ def keep(
     except (CaptureError, StoreError) as error:
         return Kept(not_kept=error.because or error.refused)
     return Kept(ManifestRef(group=group, offset=offset, length=length, digest=digest))
+
+
+def _refuse_collections(dumped: Dumped, group: str) -> None:
+    if any(buffer.stored for buffer in dumped.buffers):
+        raise CaptureError(
+            f"the result of {group} was not kept",
+            because="it holds a dask collection that stands on the store",
+            remedy="Return what it is computed to.",
+        )
 
 
 def definitions_in(live: Live) -> dict[int, str]:

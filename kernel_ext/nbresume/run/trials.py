@@ -28,7 +28,7 @@ _PROVED: Final = frozenset(
     {
         *sys.stdlib_module_names,
         *("numpy", "pandas", "polars", "pyarrow", "scipy", "sklearn", "torch"),
-        *("xarray", "nbresume"),
+        *("xarray", "dask", "nbresume"),
     }
 )
 

@@ -170,7 +170,7 @@ def _check_group(
         manifest = read_manifest(journal.objects, ref)
         report.payload_bytes += ref.length
         for digest, place in manifest.payloads.items():
-            journal.objects.read(place, digest)
+            journal.objects.check(place, digest)
             report.payloads += 1
             report.payload_bytes += place.length
     except NbresumeError as error:

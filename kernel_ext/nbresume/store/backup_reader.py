@@ -233,7 +233,7 @@ class BackupReader:
         """Return 0: nothing is written to a backup."""
         return 0
 
-    def create(self, key: str, data: bytes) -> None:  # noqa: ARG002 - the port's
+    def create(self, key: str, data: Buffer) -> None:  # noqa: ARG002 - the port's
         """Refuse: a backup is only read."""
         raise _only_read(key)
 

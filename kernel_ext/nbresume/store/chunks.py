@@ -167,7 +167,13 @@ def _last(file: Begun) -> None:
 
 
 def read_chunks(
-    backend: Backend, folder: str, target: memoryview, *, chunk: int, codec: str
+    backend: Backend,
+    folder: str,
+    target: memoryview,
+    *,
+    chunk: int,
+    codec: str,
+    grid: Sequence[int] = (),
 ) -> list[tuple[str, bytes]]:
     """Fill `target` with the array's bytes; return key and digest of each chunk.
 
@@ -181,13 +187,15 @@ def read_chunks(
         Bytes of a chunk; 0 if the array's digest is that of all its bytes.
     codec
         What the chunks are compressed with; empty if they are not.
+    grid
+        How many chunks there are along each axis; empty if only one is cut.
 
     Raises
     ------
     Damaged
         A chunk file is missing, too short or something else.
     """
-    pieces = _pieces(backend, folder, target.nbytes, chunk, codec)
+    pieces = _pieces(backend, folder, target.nbytes, chunk, codec, grid)
     if pieces is None:
         raise Damaged(
             f"the array {folder} cannot be read",
@@ -210,10 +218,16 @@ def read_chunks(
 
 
 def are_whole(
-    backend: Backend, folder: str, length: int, *, chunk: int, codec: str
+    backend: Backend,
+    folder: str,
+    length: int,
+    *,
+    chunk: int,
+    codec: str,
+    grid: Sequence[int] = (),
 ) -> bool:
     """Return whether the chunk files of `length` bytes are there and long enough."""
-    pieces = _pieces(backend, folder, length, chunk, codec)
+    pieces = _pieces(backend, folder, length, chunk, codec, grid)
     return pieces is not None and all(
         _is_whole(backend, key, piece, codec) for key, _, piece in pieces
     )
@@ -234,7 +248,12 @@ def _is_whole(backend: Backend, key: str, length: int, codec: str) -> bool:
 
 
 def _pieces(
-    backend: Backend, folder: str, length: int, chunk: int, codec: str
+    backend: Backend,
+    folder: str,
+    length: int,
+    chunk: int,
+    codec: str,
+    grid: Sequence[int],
 ) -> list[tuple[str, int, int]] | None:
     """Return (key, start in the array, length) of each chunk; None if one is missing.
 
@@ -244,8 +263,7 @@ def _pieces(
     found: dict[int, str] = {}
     for name in backend.names(folder):
         if _NAME.fullmatch(name):
-            # only one axis is cut: all other numbers are 0
-            found[max(map(int, name.split(".")[1:]), default=0)] = name
+            found[_index(name, grid)] = name
     # what is compressed and not cut is one chunk
     size = chunk or (length if codec else 0)
     if not size:
@@ -264,3 +282,17 @@ def _pieces(
         )
         for index in range(count)
     ]
+
+
+def _index(name: str, grid: Sequence[int]) -> int:
+    """Return which chunk of the array, in C order, has this name."""
+    numbers = [int(number) for number in name.split(".")[1:]]
+    if not grid:
+        # only one axis is cut: all other numbers are 0
+        return max(numbers, default=0)
+    if any(number >= side for number, side in zip(numbers, grid, strict=False)):
+        return -1  # no chunk of this array
+    index = 0
+    for number, side in zip(numbers, grid, strict=False):
+        index = index * side + number
+    return index

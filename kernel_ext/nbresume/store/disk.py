@@ -218,7 +218,9 @@ def link_new(source: str, path: str) -> bool:
     return True
 
 
-def create_durably(path: str, data: bytes, *, staging: str) -> bool:
+def create_durably(
+    path: str, data: Buffer, *, staging: str, mode: int = PRIVATE_FILE
+) -> bool:
     """Create a file whole and durably; False if it existed (now durable as well).
 
     Raises
@@ -227,7 +229,7 @@ def create_durably(path: str, data: bytes, *, staging: str) -> bool:
         The file system has no hard links.
     """
     staged = f"{staging}/{secrets.token_hex(16)}"
-    write_new(staged, (data,), mode=PRIVATE_FILE)
+    write_new(staged, (data,), mode=mode)
     try:
         created = link_new(staged, path)
     finally:

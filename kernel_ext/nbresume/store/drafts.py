@@ -6,7 +6,7 @@ when it fails. Small payloads share the pack, large ones are arrays.
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -18,6 +18,9 @@ from nbresume.settings import MIB, PACK_LIMIT_BYTES
 from nbresume.store import chunks, groups
 from nbresume.store.codecs import BLOSC, Codec, probe
 from nbresume.store.port import Backend, Buffer
+
+if TYPE_CHECKING:
+    from nbresume.store.pieces import Shelf
 
 PACK_CHUNK = "c.0"
 _RESERVE_BYTES = MIB
@@ -82,6 +85,34 @@ class Draft:
         self._arrays: list[_Array] = []
         self._names = {PACK}
         self._is_closed = False
+        self._shelf: Shelf | None = None
+
+    def shelf(self, *, limit_bytes: int | None = None) -> "Shelf":
+        """Return what workers write of this group: it belongs to the draft.
+
+        Parameters
+        ----------
+        limit_bytes
+            Larger arrays are refused before they are written.
+        """
+        # most groups have nothing that workers write
+        from nbresume.store.pieces import Shelf  # noqa: PLC0415
+
+        if self._shelf is None:
+            self._shelf = Shelf(
+                self._backend,
+                self._folder,
+                free_name=self._free_name,
+                make_root=self._make_root,
+                limit_bytes=limit_bytes,
+            )
+        return self._shelf
+
+    def discard(self) -> None:
+        """Take away what workers wrote, if it was not written yet: a capture failed."""
+        self._is_closed = True
+        if self._shelf is not None:
+            self._shelf.discard()
 
     @property
     def pack_bytes(self) -> int:
@@ -90,8 +121,10 @@ class Draft:
 
     @property
     def payload_bytes(self) -> int:
-        """Size of all payloads, those in the pack among them."""
-        return len(self._pack) + sum(array.data.nbytes for array in self._arrays)
+        """Size of all payloads, those in the pack and those of workers among them."""
+        shelved = self._shelf.payload_bytes if self._shelf else 0
+        arrays = sum(array.data.nbytes for array in self._arrays)
+        return len(self._pack) + arrays + shelved
 
     def add(self, blob: Blob) -> tuple[str, Place]:
         """Take a payload up; return its digest and where it will lie.
@@ -151,6 +184,8 @@ class Draft:
             if self._pack:
                 folders.append(self._write_pack(written))
             self._backend.seal(folders)
+            if self._shelf is not None:
+                self._shelf.seal()
             self._learn()
             if self._pack:
                 self._packed(folders[-1], len(self._pack))
@@ -158,6 +193,8 @@ class Draft:
             # No record names these files, and a full disk needs their space.
             for key in written:
                 self._backend.delete(key)
+            if self._shelf is not None:
+                self._shelf.discard()
             raise
 
     def _append(self, data: memoryview) -> int:

@@ -6,7 +6,7 @@ Nothing is written before something is to be kept: opening to read changes no by
 """
 
 # A step makes several of these calls and its time is counted in them: no Path each.
-# ruff: noqa: PTH100, PTH102, PTH105, PTH106, PTH112, PTH116, PTH123, PTH208
+# ruff: noqa: PTH102, PTH105, PTH106, PTH112, PTH116, PTH123, PTH208
 
 import errno
 import os
@@ -18,7 +18,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken
 from nbresume.store import disk
@@ -26,7 +28,7 @@ from nbresume.store.port import Begun, Buffer, check_key, folder_of
 
 STAGING = "tmp"
 LEFTOVER_AGE_S = 24 * 3600
-_CONTENT = {"journal", "data.zarr", "seen", "runs"}
+_DATA = "data.zarr/"
 _STAGED = re.compile(r"[0-9a-f]{32}")
 
 
@@ -59,7 +61,11 @@ class LocalBackend:
         self._lasting: set[str] = {""}
         self._ready = False
 
-    def create(self, key: str, data: bytes) -> None:
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let a worker on this computer open the same folder."""
+        return _opened_again, (self._top,)
+
+    def create(self, key: str, data: Buffer) -> None:
         """Create the key durably."""
         path = self._path(key)
         refused = f"{key} was not written to the store"
@@ -67,7 +73,10 @@ class LocalBackend:
             self.prepare()
             self._make_folder(folder_of(key))
             self._make_lasting((folder_of(key),))
-            created = disk.create_durably(path, data, staging=self._path(STAGING))
+            mode = disk.READ_ONLY_FILE if key.startswith(_DATA) else disk.PRIVATE_FILE
+            created = disk.create_durably(
+                path, data, staging=self._path(STAGING), mode=mode
+            )
             sys.audit("nbresume.created", key)
         if not created:
             raise _taken(key)
@@ -133,6 +142,16 @@ class LocalBackend:
         """Take away a file that no record names."""
         with disk.reporting(f"{key} was not deleted"):
             Path(self._path(key)).unlink(missing_ok=True)
+            if key.startswith(_DATA):
+                self._remove_empty(folder_of(key))
+
+    def _remove_empty(self, folder: str) -> None:
+        """Take away a folder that nothing is in: plain zarr would wonder at it."""
+        # it holds other files, or somebody has taken it away
+        with suppress(OSError):
+            Path(self._path(folder)).rmdir()
+            self._made.discard(folder)
+            self._lasting.discard(folder)
 
     def read(self, key: str) -> bytes:
         """Return everything that the key holds."""
@@ -266,72 +285,10 @@ class LocalBackend:
         self._lasting |= fresh
 
 
-def open_local(root: Path, *, create: bool) -> LocalBackend:
-    """Return the store in the folder `root`; a new folder is tried out first.
-
-    With `create`, a folder that is missing is made, private to this user; one that is
-    a store already is only looked at, and tried out when something is first kept.
-    Without it nothing is written, now or later by reading.
-
-    Raises
-    ------
-    KeyMissing
-        There is no such folder, and none is to be made.
-    Unfit
-        It is no folder, holds something else, belongs to somebody else, or cannot do
-        what durability needs.
-    Unavailable
-        This user cannot read it, or cannot write there and wants to.
-    """
-    root = Path(os.path.abspath(root))
-    refused = f"the store {root} was not opened"
-    with disk.reporting(refused):
-        if not root.exists():
-            if not create:
-                raise KeyMissing(
-                    refused,
-                    because="there is no such folder",
-                    remedy="Run a step, or name the folder of an existing store.",
-                    path=str(root),
-                )
-            disk.make_folder(root)
-        _check_folder(root, refused, writing=create)
-        backend = LocalBackend(root)
-        if create and not (root / "store.json").exists():
-            _try_out(backend)
-    return backend
-
-
-def _check_folder(root: Path, refused: str, *, writing: bool) -> None:
-    found = root.stat()
-    if not stat.S_ISDIR(found.st_mode):
-        raise disk.unfit(root, "it is a file")
-    if not os.access(root, os.R_OK | os.X_OK):
-        raise disk.told(OSError(errno.EACCES, ""), refused)
-    if not writing or os.access(root, os.W_OK):
-        return
-    if os.statvfs(root).f_flag & os.ST_RDONLY:
-        raise disk.told(OSError(errno.EROFS, ""), refused)
-    if found.st_uid == os.geteuid():
-        raise disk.told(OSError(errno.EACCES, ""), refused)
-    raise disk.unfit(
-        root,
-        f"it belongs to another user (uid {found.st_uid}), and this one may not "
-        "write there",
-    )
-
-
-def _try_out(backend: LocalBackend) -> None:
-    names = set(backend.names(""))
-    if names & _CONTENT:
-        return  # A store that lost its store.json: `layout` says so.
-    strangers = {name for name in names - {STAGING} if not name.startswith(".")}
-    if strangers:
-        raise disk.unfit(
-            backend.root, f"it is no store and holds other things ({min(strangers)})"
-        )
-    backend.prepare()
-    backend.publish({".gitignore": b"*\n"})
+@cache
+def _opened_again(root: str) -> LocalBackend:
+    """Return the store in a folder that another process has opened."""
+    return LocalBackend(Path(root))
 
 
 def _probe(staging: str) -> None:

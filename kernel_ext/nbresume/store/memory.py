@@ -79,13 +79,13 @@ class MemoryBackend:
         self.files |= self._gone
         self._gone.clear()
 
-    def create(self, key: str, data: bytes) -> None:
+    def create(self, key: str, data: Buffer) -> None:
         """Create the key durably."""
         count = self._begin("create", key)
         with self._lock:
             if check_key(key) in self.files:
                 raise _taken(key)
-            self._keep(key, data)
+            self._keep(key, bytes(data))
         self._end("create", count)
 
     def write(self, key: str, data: Iterable[Buffer]) -> None:

@@ -6,16 +6,19 @@ plain zarr when it is published, after the record that names it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbresume.errors import Damaged, KeyMissing, UsageError
-from nbresume.model.digests import joined, payload_digest
+from nbresume.model.digests import chunk_digest, joined, payload_digest
 from nbresume.model.manifest import PACK, Place
 from nbresume.model.values import FoldRef, ManifestRef
 from nbresume.settings import PACK_LIMIT_BYTES
 from nbresume.store import chunks, groups
 from nbresume.store.drafts import PACK_CHUNK, Draft
 from nbresume.store.port import Backend, check_key
+
+if TYPE_CHECKING:
+    from nbresume.store.pieces import Pieces
 
 ROOT = "data.zarr"
 Told = Callable[[str, str], None]
@@ -77,6 +80,47 @@ class Objects:
         if found != digest:
             raise _damaged(place, "its bytes are not what its digest says")
         return target
+
+    def buffer(self, place: Place, digest: str) -> "memoryview | Pieces":
+        """Return the payload; of one that workers wrote, what reads its chunks.
+
+        Raises
+        ------
+        Damaged
+            Its bytes are missing, too few, or not those of the digest. Of what is read
+            chunk by chunk, that is said when a chunk is read.
+        """
+        if not place.grid:
+            return self.read(place, digest)
+        if self._told is not None:
+            self._told(place.run or self._run_id, place.group)
+        return self.pieces(place, digest)
+
+    def pieces(self, place: Place, digest: str) -> "Pieces":
+        """Return what reads the chunks of a payload that workers wrote."""
+        # few kernels have something that workers wrote
+        from nbresume.store.pieces import Pieces  # noqa: PLC0415
+
+        folder = self._folder(place)
+        return Pieces(self._backend, folder, place.chunk or place.length, digest)
+
+    def check(self, place: Place, digest: str) -> None:
+        """Return if the payload is what its digest says; holds one chunk at a time.
+
+        Raises
+        ------
+        Damaged
+            Its bytes are missing, too few, or not those of the digest.
+        """
+        if not place.grid:
+            self.read(place, digest)
+            return
+        if self.missing((place,)):
+            raise _damaged(place, "some of its bytes are missing")
+        pieces = self.pieces(place, digest)
+        found = [chunk_digest(data) for data in pieces.all_bytes(place.grid)]
+        if joined(found).hex != digest:
+            raise _damaged(place, "its bytes are not what its digest says")
 
     def read_slice(self, ref: ManifestRef | FoldRef) -> bytes:
         """Return a slice of a pack: a manifest or a folded state.
@@ -154,7 +198,12 @@ class Objects:
 
     def _read_array(self, folder: str, place: Place, target: memoryview) -> str:
         found = chunks.read_chunks(
-            self._backend, folder, target, chunk=place.chunk, codec=place.codec
+            self._backend,
+            folder,
+            target,
+            chunk=place.chunk,
+            codec=place.codec,
+            grid=place.grid,
         )
         keys, digests = zip(*found, strict=True) if found else ((), ())
         # Whether they are those of a payload is not known yet; each is what it says.
@@ -174,6 +223,7 @@ class Objects:
                 place.length,
                 chunk=place.chunk,
                 codec=place.codec,
+                grid=place.grid,
             )
         if folder not in packs:
             packs[folder] = self._backend.size(f"{folder}/{PACK_CHUNK}") or 0

@@ -67,7 +67,7 @@ class Backend(Protocol):
     fails as `Unavailable`.
     """
 
-    def create(self, key: str, data: bytes) -> None:
+    def create(self, key: str, data: Buffer) -> None:
         """Create the key durably: it survives power loss once this returns.
 
         The key is never seen with a part of its bytes.

@@ -5,9 +5,9 @@ not at all, and the second writer of a key loses. Whatever the service answers t
 what decides is what the key holds afterwards.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbresume.errors import Damaged, KeyMissing, Unavailable
 from nbresume.model.threads import in_threads
@@ -35,7 +35,13 @@ class _Durable:
 class RemoteBackend:
     """Keys as objects below one prefix (see `port.Backend` for each method)."""
 
-    def __init__(self, store: "ObjectStore", url: str) -> None:
+    def __init__(
+        self,
+        store: "ObjectStore",
+        url: str,
+        *,
+        reopen: Callable[[str], "RemoteBackend"] | None = None,
+    ) -> None:
         # It is here when there is such a store: nobody else pays for the import.
         import obstore  # noqa: PLC0415
         import obstore.exceptions  # noqa: PLC0415
@@ -43,9 +49,24 @@ class RemoteBackend:
         self.url = url
         self._obstore = obstore
         self._store = store
+        self._reopen = reopen
+        """How another process opens it."""
         self._is_fit = False
 
-    def create(self, key: str, data: bytes) -> None:
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let a worker open the same store, with credentials of its own.
+
+        Raises
+        ------
+        TypeError
+            Nobody said how it is opened.
+        """
+        if self._reopen is None:
+            message = "this store cannot be opened by another process"
+            raise TypeError(message)
+        return self._reopen, (self.url,)
+
+    def create(self, key: str, data: Buffer) -> None:
         """Create the key durably."""
         check_key(key)
         self._probe()
@@ -176,7 +197,7 @@ class RemoteBackend:
         """Return None: nobody can tell."""
         return None
 
-    def _put_new(self, key: str, data: bytes) -> bool:
+    def _put_new(self, key: str, data: Buffer) -> bool:
         """Create the key; return whether it was this call that did."""
         refused = f"{key} was not written to the store"
         for _ in range(_TRIES):
@@ -196,7 +217,7 @@ class RemoteBackend:
             key=key,
         )
 
-    def _put_once(self, key: str, data: bytes, refused: str) -> bool:
+    def _put_once(self, key: str, data: Buffer, refused: str) -> bool:
         """Put with the condition that the key is new; return whether that was met."""
         exceptions = self._obstore.exceptions
         with told.reporting(refused, self.url):
@@ -209,7 +230,7 @@ class RemoteBackend:
                 return False
         return True
 
-    def _holds(self, key: str, data: bytes) -> bool:
+    def _holds(self, key: str, data: Buffer) -> bool:
         try:
             return self.read(key) == data
         except (KeyMissing, Unavailable):

@@ -5,6 +5,7 @@ The rule: credentials come from the environment, never from the URL, which is sh
 
 import re
 from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nbresume.errors import UsageError
@@ -19,6 +20,12 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 def is_url(store: str) -> bool:
     """Return whether the name of a store is a URL rather than a folder."""
     return _SCHEME.match(store) is not None
+
+
+@cache
+def opened_again(url: str) -> "RemoteBackend":
+    """Return the store at a URL that another process has opened."""
+    return open_remote(url)
 
 
 def open_remote(url: str, *, patience_s: float = 60) -> "RemoteBackend":
@@ -58,4 +65,4 @@ def open_remote(url: str, *, patience_s: float = 60) -> "RemoteBackend":
 
     patience = timedelta(seconds=patience_s)
     store = from_url(url, retry_config={"retry_timeout": patience})
-    return RemoteBackend(store, url)
+    return RemoteBackend(store, url, reopen=opened_again)

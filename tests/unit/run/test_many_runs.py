@@ -15,7 +15,7 @@ from nbresume.model.values import Erased
 from nbresume.run.erasing import Target
 from nbresume.run.retention import Rules
 from nbresume.run.verify import verify
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 
 DAY_S = 24 * 3600
 EVERY = 10

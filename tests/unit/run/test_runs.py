@@ -4,7 +4,7 @@ import pytest
 from unit.run.fakes import Lab
 
 from nbresume.run.runs import choose_run
-from nbresume.store.local import open_local
+from nbresume.store.local_open import open_local
 
 A = "%%step a\nx = 1"
 
