@@ -32,9 +32,9 @@ if "CRASH_FOLDER" in os.environ and "ipykernel" in " ".join(sys.orig_argv):
         link = append(self, envelope)
         at(f"after-{kind}")
         return link
-    def capturing(self, names):
+    def capturing(self, names, **options):
         at("capture")
-        return take(self, names)
+        return take(self, names, **options)
     Chain.append, Snapshot.take = paused, capturing
 """
 

@@ -12,8 +12,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "kernel" / "durability"))
 
 from real_kernel import LOAD, Kernel, save, wait_for
 
-pytest.importorskip("distributed")
-
 CLUSTER = """
 import sys, time
 from distributed import LocalCluster
