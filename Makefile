@@ -85,7 +85,7 @@ check: .make/venv
 long: chromium setup .make/browser test-remote
 	$(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
-	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" tests/kernel tests/fidelity tests/ui/ipython
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" tests/fidelity tests/kernel/auto tests/kernel/loops
 	$(BIN)/python notebooks/demo/soak.py 4 --seed 20261129 --sample 0.05
 	$(BIN)/python tests/crash/long_soak.py --minutes 3 --seed 20261129
 

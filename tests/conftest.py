@@ -64,7 +64,7 @@ BY_HAND = {
     "test_soak_judges_a_round",
 }
 """Long tests that `make every` alone runs."""
-BROWSED = 2
+BROWSED = 3
 """One of so many long tests in a browser."""
 EVERY = bool(os.environ.get("EVERY_CASE"))
 

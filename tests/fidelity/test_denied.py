@@ -3,7 +3,9 @@
 
 import asyncio
 import concurrent.futures
+import copyreg
 import csv
+import importlib
 import logging
 import mmap
 import multiprocessing
@@ -25,6 +27,7 @@ import pytest
 import tqdm
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbresume.capture.canonical import look
 from nbresume.capture.denied import REMEDY
 from nbresume.capture.pickling import dump
 from nbresume.errors import CaptureError
@@ -195,3 +198,17 @@ def test_an_exception_is_kept_without_its_traceback():
     error.__traceback__ = _traceback()
 
     assert dump([error], units={}, namespace={}).stream
+
+
+def test_an_exception_is_the_same_whatever_is_imported():
+    """A cluster's library has all exceptions pickle their tracebacks: not here."""
+    error = ValueError("told")
+    error.__traceback__ = _traceback()
+    before = look(error, {}).digest, dump([error], units={}, namespace={}).stream
+    importlib.import_module("distributed")
+    reducer = copyreg.dispatch_table[ValueError]
+    after = look(error, {}).digest, dump([error], units={}, namespace={}).stream
+
+    assert reducer.__module__.startswith("tblib")
+    assert after == before
+    assert before[0] is not None

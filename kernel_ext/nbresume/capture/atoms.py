@@ -4,6 +4,7 @@ The rule: nothing here looks into a container or runs code of a value, apart fro
 reading its names. It is what the canonical walk and the pickler have in common.
 """
 
+import copyreg
 import importlib
 import sys
 from collections.abc import Sequence
@@ -44,6 +45,17 @@ class Parts(Struct, frozen=True):
     """Objects whose identity a notebook can see through it."""
     aside: Sequence[Any] = ()
     """Objects that it leads to and that are no part of its value."""
+
+
+def reducer_of(kind: type) -> Any:
+    """Return what `copyreg` has for the values of a class; None if it has nothing.
+
+    tblib, which a cluster's library loads, has all exceptions take their tracebacks
+    along: what an exception is would depend on what else was imported.
+    """
+    found: Any = copyreg.dispatch_table.get(kind)
+    home = getattr(found, "__module__", None) or ""
+    return None if home.partition(".")[0] == "tblib" else found
 
 
 def is_atom(value: Any) -> bool:

@@ -7,19 +7,26 @@ value becomes a graph of parts; parts in a circle are told apart by what they le
 """
 
 import contextlib
-import copyreg
 import marshal
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from nbresume.capture import arrays, definition_parts, denied, lazies
-from nbresume.capture.atoms import ATOM_BYTES, Parts, Undecidable, tag_of, type_name
+from nbresume.capture.atoms import (
+    ATOM_BYTES,
+    Parts,
+    Undecidable,
+    reducer_of,
+    tag_of,
+    type_name,
+)
 from nbresume.capture.boxes import BOXES, box_kids, box_parts, box_tag, box_token
 from nbresume.capture.circles import Graph, Ref, join, merged, short, solve
 from nbresume.capture.instances import (
     Plain,
     cached_names,
     is_immutable,
+    named_parts,
     plain,
     scalar_token,
     six,
@@ -335,7 +342,7 @@ class _Walk:
         self._see_held(value)
         reduced = self._reduce(value)
         if isinstance(reduced, str):
-            return _named_parts(value, reduced)
+            return named_parts(value, reduced)
         self._kept.append(reduced)
         make, arguments, state, items, pairs, setter = six(reduced)
         kids, counts, aside = state_kids(state, self._cached(kind))
@@ -350,7 +357,7 @@ class _Walk:
         )
 
     def _reduce(self, value: Any) -> Any:
-        reducer: Any = copyreg.dispatch_table.get(type(value))
+        reducer = reducer_of(type(value))
         try:
             return value.__reduce_ex__(4) if reducer is None else reducer(value)
         except RecursionError:
@@ -386,15 +393,3 @@ class _Walk:
         if attributes is not None:
             self._seen().add(attributes)
             self._aside.add(attributes)
-
-
-def _named_parts(value: Any, name: str) -> Parts:
-    """Return the parts of what pickles as a global name."""
-    inner = getattr(value, "__wrapped__", None)
-    if inner is not None and inner is not value:
-        return Parts(tag_of("wrapper", type_name(value)), [inner], seen=[value])
-    module = getattr(value, "__module__", None)
-    if module == "__main__":
-        message = f"a {type_name(value)} made in the notebook cannot be compared"
-        raise Undecidable(message)
-    return Parts(tag_of("global", module, name))

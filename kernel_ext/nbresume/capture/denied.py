@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from nbresume.capture.atoms import type_name
+from nbresume.capture.atoms import reducer_of, type_name
 from nbresume.errors import CaptureError
 
 REMEDY = (
@@ -214,7 +214,7 @@ _has_code: "weakref.WeakKeyDictionary[type, bool]" = weakref.WeakKeyDictionary()
 
 def has_own_code(kind: type) -> bool:
     """Tell whether code written in Python says how values of a class are pickled."""
-    if kind in copyreg.dispatch_table:
+    if reducer_of(kind) is not None:
         return False
     known = _has_code.get(kind)
     if known is None:

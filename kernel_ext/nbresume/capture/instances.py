@@ -22,7 +22,13 @@ from typing import Any
 from msgspec import Struct
 
 from nbresume.capture import arrays, definition_parts, denied
-from nbresume.capture.atoms import tag_of
+from nbresume.capture.atoms import (
+    Parts,
+    Undecidable,
+    reducer_of,
+    tag_of,
+    type_name,
+)
 from nbresume.capture.registry import DEFAULT
 
 _IMMUTABLE = (
@@ -150,7 +156,7 @@ def plain(value: Any, kind: type) -> Plain | None:
     """
     bodies = [vars(base) for base in kind.__mro__[:-1]]
     if (
-        kind in copyreg.dispatch_table
+        reducer_of(kind) is not None
         or any(not _OWN_WAY.isdisjoint(body) for body in bodies)
         or {type(body.get("__dict__")) for body in bodies} - _DICTS
         or issubclass(kind, _SPECIAL)
@@ -184,3 +190,15 @@ def six(reduced: Any) -> tuple[Any, ...]:
     """Return all that a reduce value may consist of, None where it has less."""
     make, arguments, *rest = reduced
     return make, tuple(arguments), *rest, *([None] * (4 - len(rest)))
+
+
+def named_parts(value: Any, name: str) -> Parts:
+    """Return the parts of what pickles as a global name."""
+    inner = getattr(value, "__wrapped__", None)
+    if inner is not None and inner is not value:
+        return Parts(tag_of("wrapper", type_name(value)), [inner], seen=[value])
+    module = getattr(value, "__module__", None)
+    if module == "__main__":
+        message = f"a {type_name(value)} made in the notebook cannot be compared"
+        raise Undecidable(message)
+    return Parts(tag_of("global", module, name))

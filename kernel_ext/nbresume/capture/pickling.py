@@ -6,7 +6,6 @@ type that would come back wrong is refused while it is pickled.
 """
 
 import builtins
-import copyreg
 import io
 import pickle
 import sys
@@ -16,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from nbresume.capture import denied
-from nbresume.capture.atoms import importable, type_name
+from nbresume.capture.atoms import importable, reducer_of, type_name
 from nbresume.capture.buffers import Buffers
 from nbresume.capture.definition_parts import reduce_iterator
 from nbresume.capture.definitions import Definitions
@@ -277,7 +276,7 @@ def _plainly(value: Any) -> Any:
 
 
 def _has_own_way(kind: type) -> bool:
-    if kind in copyreg.dispatch_table:
+    if reducer_of(kind) is not None:
         return False
     default: Any = object
     return (
