@@ -22,9 +22,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nbresume.errors import Damaged, KeyMissing, KeyTaken
 from nbresume.store import disk
-from nbresume.store.port import Begun, Buffer, check_key, folder_of
+from nbresume.store.port import (
+    Begun,
+    Buffer,
+    check_key,
+    folder_of,
+    missing,
+    taken,
+    too_short,
+)
 
 STAGING = "tmp"
 LEFTOVER_AGE_S = 24 * 3600
@@ -79,7 +86,7 @@ class LocalBackend:
             )
             sys.audit("nbresume.created", key)
         if not created:
-            raise _taken(key)
+            raise taken(key)
 
     def write(self, key: str, data: Iterable[Buffer]) -> None:
         """Write a file of a group that is not published yet."""
@@ -89,7 +96,7 @@ class LocalBackend:
             try:
                 disk.write_new(path, data, mode=disk.READ_ONLY_FILE)
             except FileExistsError as error:
-                raise _taken(key) from error
+                raise taken(key) from error
 
     def begin(self, key: str, data: Iterable[Buffer]) -> Begun:
         """Write a file of a group, and leave the flush for later."""
@@ -99,7 +106,7 @@ class LocalBackend:
             try:
                 file = disk.begin_new(path, data, mode=disk.READ_ONLY_FILE)
             except FileExistsError as error:
-                raise _taken(key) from error
+                raise taken(key) from error
         file.hurry()
         return _Begun(key, file)
 
@@ -134,9 +141,9 @@ class LocalBackend:
             try:
                 os.link(existing, path)
             except FileExistsError as error:
-                raise _taken(key) from error
+                raise taken(key) from error
             except FileNotFoundError as error:
-                raise _missing(source) from error
+                raise missing(source) from error
 
     def delete(self, key: str) -> None:
         """Take away a file that no record names."""
@@ -161,7 +168,7 @@ class LocalBackend:
                 with open(path, "rb", buffering=0) as file:
                     return file.readall()
             except (FileNotFoundError, NotADirectoryError) as error:
-                raise _missing(key) from error
+                raise missing(key) from error
 
     def read_into(self, key: str, target: memoryview, *, offset: int = 0) -> None:
         """Fill `target` with the bytes from `offset` on."""
@@ -174,14 +181,9 @@ class LocalBackend:
                     while rest.nbytes and (count := file.readinto(rest)):
                         rest = rest[count:]
             except (FileNotFoundError, NotADirectoryError) as error:
-                raise _missing(key) from error
+                raise missing(key) from error
         if rest.nbytes:
-            raise Damaged(
-                f"{key} cannot be read",
-                because=f"it ends {rest.nbytes} bytes too early",
-                remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
-                key=key,
-            )
+            raise too_short(key, rest.nbytes)
 
     def size(self, key: str) -> int | None:
         """Return how many bytes the key holds; None if there is no such key."""
@@ -324,21 +326,3 @@ def _collect(staging: Path, *, before: float) -> None:
         with suppress(FileNotFoundError):
             if _STAGED.fullmatch(path.name) and path.stat().st_mtime < before:
                 path.unlink()
-
-
-def _taken(key: str) -> KeyTaken:
-    return KeyTaken(
-        f"{key} was not written to the store",
-        because="it exists already",
-        remedy="Load what is there, and decide anew.",
-        key=key,
-    )
-
-
-def _missing(key: str) -> KeyMissing:
-    return KeyMissing(
-        f"{key} cannot be read",
-        because="it is not in the store",
-        remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
-        key=key,
-    )

@@ -9,8 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from nbresume.errors import Damaged, KeyMissing, KeyTaken
-from nbresume.store.port import Begun, Buffer, check_key, folder_of
+from nbresume.store.port import (
+    Begun,
+    Buffer,
+    check_key,
+    folder_of,
+    missing,
+    taken,
+    too_short,
+)
 
 
 class _Begun:
@@ -84,7 +91,7 @@ class MemoryBackend:
         count = self._begin("create", key)
         with self._lock:
             if check_key(key) in self.files:
-                raise _taken(key)
+                raise taken(key)
             self._keep(key, bytes(data))
         self._end("create", count)
 
@@ -92,7 +99,7 @@ class MemoryBackend:
         """Write a file of a group that is not published yet."""
         count = self._begin("write", key)
         if check_key(key) in self.files:
-            raise _taken(key)
+            raise taken(key)
         self._keep(key, b"".join(data))
         self._fragile.add(key)
         self._end("write", count)
@@ -129,7 +136,7 @@ class MemoryBackend:
         """Let `key` hold the bytes of `source` without a copy."""
         count = self._begin("link", key)
         if check_key(key) in self.files:
-            raise _taken(key)
+            raise taken(key)
         self._keep(key, self._get(source))
         self._nodes[key] = self._nodes.setdefault(source, source)
         self._fragile.add(key)
@@ -154,12 +161,7 @@ class MemoryBackend:
         self._begin("read_into", key)
         found = self._get(key)[offset : offset + target.nbytes]
         if len(found) < target.nbytes:
-            raise Damaged(
-                f"{key} cannot be read",
-                because=f"it ends {target.nbytes - len(found)} bytes too early",
-                remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
-                key=key,
-            )
+            raise too_short(key, target.nbytes - len(found))
         target[:] = found
 
     def size(self, key: str) -> int | None:
@@ -223,19 +225,5 @@ class MemoryBackend:
     def _get(self, key: str) -> bytes:
         found = self.files.get(check_key(key))
         if found is None:
-            raise KeyMissing(
-                f"{key} cannot be read",
-                because="it is not in the store",
-                remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
-                key=key,
-            )
+            raise missing(key)
         return found
-
-
-def _taken(key: str) -> KeyTaken:
-    return KeyTaken(
-        f"{key} was not written to the store",
-        because="it exists already",
-        remedy="Load what is there, and decide anew.",
-        key=key,
-    )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from nbresume.errors import UsageError
+from nbresume.errors import Damaged, KeyMissing, KeyTaken, UsageError
 
 Buffer = bytes | bytearray | memoryview
 """Bytes, wherever they come from."""
@@ -42,6 +42,36 @@ def check_key(key: str) -> str:
 def folder_of(key: str) -> str:
     """Return the key of the folder in which `key` lies."""
     return key.rpartition("/")[0]
+
+
+def taken(key: str) -> KeyTaken:
+    """Return the error for a key that exists and was to be created."""
+    return KeyTaken(
+        f"{key} was not written to the store",
+        because="it exists already",
+        remedy="Load what is there, and decide anew.",
+        key=key,
+    )
+
+
+def missing(key: str) -> KeyMissing:
+    """Return the error for a key that does not exist and was to be read."""
+    return KeyMissing(
+        f"{key} cannot be read",
+        because="it is not in the store",
+        remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
+        key=key,
+    )
+
+
+def too_short(key: str, lacking: int) -> Damaged:
+    """Return the error for a key that holds fewer bytes than were to be read."""
+    return Damaged(
+        f"{key} cannot be read",
+        because=f"it ends {lacking} bytes too early",
+        remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
+        key=key,
+    )
 
 
 class Begun(Protocol):

@@ -9,10 +9,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from nbresume.errors import Damaged, KeyMissing, Unavailable
+from nbresume.errors import KeyMissing, Unavailable
 from nbresume.model.threads import in_threads
 from nbresume.store import remote_errors as told
-from nbresume.store.port import Begun, Buffer, check_key
+from nbresume.store.port import (
+    Begun,
+    Buffer,
+    check_key,
+    missing,
+    taken,
+    too_short,
+)
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -71,7 +78,7 @@ class RemoteBackend:
         check_key(key)
         self._probe()
         if not self._put_new(key, data):
-            raise told.taken(key)
+            raise taken(key)
 
     def write(self, key: str, data: Iterable[Buffer]) -> None:
         """Write a file of a group that is not published yet."""
@@ -80,7 +87,7 @@ class RemoteBackend:
         whole = b"".join(data)
         # A group has one writer: these bytes there are its own, the reply was lost.
         if not self._put_new(key, whole) and self.read(key) != whole:
-            raise told.taken(key)
+            raise taken(key)
 
     def begin(self, key: str, data: Iterable[Buffer]) -> Begun:
         """Write a file of a group; it is durable at once."""
@@ -107,12 +114,12 @@ class RemoteBackend:
         check_key(source)
         # A group has one writer, so nobody creates it between this and the copy.
         if self.size(key) is not None:
-            raise told.taken(key)
+            raise taken(key)
         with told.reporting(f"{key} was not written to the store", self.url):
             try:
                 self._obstore.copy(self._store, source, key)
             except FileNotFoundError as error:
-                raise told.missing(source) from error
+                raise missing(source) from error
 
     def delete(self, key: str) -> None:
         """Take away a file that no record names."""
@@ -130,7 +137,7 @@ class RemoteBackend:
             try:
                 data: bytes = self._obstore.get(self._store, key).bytes().to_bytes()
             except FileNotFoundError as error:
-                raise told.missing(key) from error
+                raise missing(key) from error
         return data
 
     def read_into(self, key: str, target: memoryview, *, offset: int = 0) -> None:
@@ -145,17 +152,17 @@ class RemoteBackend:
                         self._store, key, start=offset, length=target.nbytes
                     )
                 except FileNotFoundError as error:
-                    raise told.missing(key) from error
+                    raise missing(key) from error
         except Unavailable:
             # A range behind the end is an error like any other to the service.
             size = self.size(key)
             if size is None or size >= offset + target.nbytes:
                 raise
-            raise _too_short(key, offset + target.nbytes - size) from None
+            raise too_short(key, offset + target.nbytes - size) from None
         if found_bytes := memoryview(found).nbytes:
             target[:found_bytes] = memoryview(found)
         if found_bytes < target.nbytes:
-            raise _too_short(key, target.nbytes - found_bytes)
+            raise too_short(key, target.nbytes - found_bytes)
 
     def size(self, key: str) -> int | None:
         """Return how many bytes the key holds; None if there is no such key."""
@@ -244,12 +251,3 @@ class RemoteBackend:
         if self._put_once(PROBE, b"probe", "the store was not tried out"):
             raise told.unfit(self.url)
         self._is_fit = True
-
-
-def _too_short(key: str, lacking: int) -> Damaged:
-    return Damaged(
-        f"{key} cannot be read",
-        because=f"it ends {lacking} bytes too early",
-        remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
-        key=key,
-    )

@@ -6,7 +6,7 @@ The rule: every failure of obstore leaves as an error of nbresume, at this borde
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nbresume.errors import KeyMissing, KeyTaken, Unavailable, Unfit
+from nbresume.errors import Unavailable, Unfit
 
 _SAID = 300
 """So much is repeated of what the service said."""
@@ -47,26 +47,6 @@ def reporting(refused: str, url: str) -> Iterator[None]:
             because=f"{url} was not reached or failed ({_said(error)})",
             remedy="Check the network and the endpoint, then try again.",
         ) from error
-
-
-def taken(key: str) -> KeyTaken:
-    """Return the error for a key that exists."""
-    return KeyTaken(
-        f"{key} was not written to the store",
-        because="it exists already",
-        remedy="Load what is there, and decide anew.",
-        key=key,
-    )
-
-
-def missing(key: str) -> KeyMissing:
-    """Return the error for a key that does not exist."""
-    return KeyMissing(
-        f"{key} cannot be read",
-        because="it is not in the store",
-        remedy="Type nbresume verify NOTEBOOK to see what else is affected.",
-        key=key,
-    )
 
 
 def unfit(url: str) -> Unfit:
