@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from nbresume.compose.stores import OpenStore, Place, heads_of, open_journal
 from nbresume.errors import Damaged, KeyMissing, NotTrusted, RefusedError
+from nbresume.run.holdings import Group
 from nbresume.run.moves import found_at
-from nbresume.run.needed import Group, needed
+from nbresume.run.needed import needed
 from nbresume.run.ports import World
 from nbresume.run.verify import verify
 from nbresume.store import backups, layout

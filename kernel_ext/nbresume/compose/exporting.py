@@ -13,7 +13,8 @@ from nbresume.compose.backups import check, check_plain, unsound
 from nbresume.compose.stores import OpenStore, open_journal
 from nbresume.errors import KeyMissing
 from nbresume.model.manifest import PACK
-from nbresume.run.needed import Group, needed, published
+from nbresume.run.holdings import Group
+from nbresume.run.needed import needed, published
 from nbresume.run.ports import World
 from nbresume.store import backups, groups
 from nbresume.store.access import Act

@@ -16,8 +16,7 @@ class Erasing:
     """One tombstone, as it is folded in."""
 
     def __init__(self, record: Tombstone) -> None:
-        groups = record.groups.items()
-        self._groups = {(run, group) for run, names in groups for group in names}
+        self._groups = record.named()
         self._commits = set(record.commits)
         self._told = told(record)
 

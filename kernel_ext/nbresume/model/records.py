@@ -372,6 +372,11 @@ class Tombstone(Record, frozen=True, kw_only=True):
     policy: str = ""
     """The rule by which it goes, if no person named it."""
 
+    def named(self, run: str = "") -> set[tuple[str, str]]:
+        """Return (run, group) of all that it names; `run` stands for this run."""
+        owned = self.groups.items()
+        return {(owner or run, group) for owner, groups in owned for group in groups}
+
 
 CLAIMS = (Claim.KIND, Forked.KIND)
 """The kinds of records that make a kernel the writer of a run."""

@@ -36,6 +36,11 @@ class Group(NamedTuple):
     name: str
 
     @property
+    def key(self) -> str:
+        """Its folder in ``data.zarr``."""
+        return f"{self.run}/{self.name}"
+
+    @property
     def attempt(self) -> str:
         """The attempt that wrote it."""
         return self.name.partition("-")[0]
@@ -109,12 +114,8 @@ class Holdings(Struct):
 
     def erased(self) -> set[Group]:
         """Return the groups that its tombstones name."""
-        return {
-            Group(run or self.run_id, name)
-            for record in self.tombstones
-            for run, names in record.groups.items()
-            for name in names
-        }
+        named = (record.named(self.run_id) for record in self.tombstones)
+        return {Group(*one) for found in named for one in found}
 
 
 class Family:

@@ -8,29 +8,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from nbresume.errors import Damaged, NbresumeError
 from nbresume.model.borrowed import refs_of
 from nbresume.model.codec import record_of
 from nbresume.model.records import Committed, Forked, RunRecord, Tombstone
 from nbresume.model.values import Erased, FoldRef, ManifestRef
+from nbresume.run.holdings import Group
 from nbresume.run.journal import Journal
 from nbresume.run.manifests import read_manifest
 from nbresume.run.packing import commit_attributes
 from nbresume.store.trust import Link
-
-
-class Group(Struct, frozen=True):
-    """One group of payloads."""
-
-    run: str
-    name: str
-
-    @property
-    def key(self) -> str:
-        """Its folder in ``data.zarr``."""
-        return f"{self.run}/{self.name}"
 
 
 def needed(journal: Journal, links: Iterable[Link]) -> list[Group]:
@@ -43,8 +31,7 @@ def needed(journal: Journal, links: Iterable[Link]) -> list[Group]:
     erased: set[Group] = set()
     for record in _records(links):
         if isinstance(record, Tombstone) and record.what is not Erased.RETENTION:
-            for run, names in record.groups.items():
-                erased |= {Group(run or journal.run_id, name) for name in names}
+            erased |= {Group(*one) for one in record.named(journal.run_id)}
         held: list[Any] = [record]
         if isinstance(record, Forked):
             try:

@@ -112,7 +112,7 @@ def by_run(groups: Iterable[Group]) -> dict[str, list[str]]:
 
 
 def _groups(record: Tombstone) -> set[Group]:
-    return {Group(run, name) for run, names in record.groups.items() for name in names}
+    return {Group(*one) for one in record.named()}
 
 
 def _new_to(held: Holdings, record: Tombstone) -> set[Group]:

@@ -116,8 +116,7 @@ def _erased(links: list[Link]) -> set[tuple[str, str]]:
         for link in links
         if link.envelope is not None and link.envelope.kind == Tombstone.KIND
     ]
-    groups = [pair for record in records for pair in record.groups.items()]
-    return {(run, name) for run, names in groups for name in names}
+    return set[tuple[str, str]]().union(*(record.named() for record in records))
 
 
 def _groups(link: Link, journal: Journal, report: Report) -> list[ManifestRef]:
