@@ -58,6 +58,7 @@ def look(
     *,
     named: Container[int] = frozenset(),
     many: int = MANY,
+    contents: Mapping[int, str] | None = None,
 ) -> Look:
     """Return the digest of a value and what it reaches; never raises an error of it.
 
@@ -73,8 +74,10 @@ def look(
     many
         So many items of a container are taken at once where that is possible. Digests
         are comparable only if they were taken with the same number.
+    contents
+        id() → content, of dask collections that are seen as what is stored of them.
     """
-    walk = _Walk(namespace, named=named, many=many)
+    walk = _Walk(namespace, named=named, many=many, contents=contents)
     try:
         return walk.found(payload_digest(walk.token(value)))
     except Undecidable as error:
@@ -117,24 +120,20 @@ class _Walk:
         *,
         named: Container[int] = frozenset(),
         many: int = MANY,
+        contents: Mapping[int, str] | None = None,
     ) -> None:
-        self._stop = stop
-        self._many = many
-        self.own = Seen()
-        self._inner = Seen()
-        self._named = named
+        self._stop, self._many, self._contents = stop, many, contents or {}
+        self.own, self._inner = Seen(), Seen()
+        self._namespace, self._named = namespace, named
         self._root = 0
         self._passed: set[int] = set()
-        self._is_mixed = False
-        self._is_data = True
+        self._is_mixed, self._is_data = False, True
         self._rows: Rows | None = None
         # What is taken apart now was reached through an object that has a name.
         self._is_inside = False
         self._inside_only: set[int] = set()
-        self._visits = Visits()
-        self._aside = Visits()
+        self._visits, self._aside = Visits(), Visits()
         self._asides: list[tuple[Any, bool]] = []
-        self._namespace = namespace
         self._singletons = singletons()
         self._refs: dict[int, Ref] = {}
         # Parts are often made for the walk only. While they live, no other object
@@ -320,10 +319,16 @@ class _Walk:
 
     def _recipe_parts(self, value: Any) -> Parts | None:
         """Return the parts of a dask collection: what its graph holds is nobody's."""
-        found, recipe = lazies.parts(value), lazies.recipe(value)
+        found, recipe = lazies.parts(value, self._contents), lazies.recipe(value)
         if found is not None or recipe is None:
             return found
-        walk = _Walk(self._namespace, self._stop, named=self._named, many=self._many)
+        walk = _Walk(
+            self._namespace,
+            self._stop,
+            named=self._named,
+            many=self._many,
+            contents=self._contents,
+        )
         tag = tag_of("dask recipe", payload_digest(walk.token(recipe)))
         inside = [o for o in walk.found(None).singles if lazies.is_open(o, self._named)]
         return Parts(tag, seen=[value, *inside])

@@ -14,7 +14,6 @@ from nbresume.capture.lazies import (
     holds_data,
     is_collection,
     is_storable,
-    known_contents,
     stand_on,
     stored,
 )
@@ -153,8 +152,7 @@ class Collections:
             self._live.look(name).reach
         ):
             return None
-        with known_contents(self._contents):
-            digest = self._live.fresh_look(entry.value).digest
+        digest = self._live.fresh_look(entry.value, self._contents).digest
         return None if digest is None else VALUE + digest
 
 

@@ -9,7 +9,6 @@ import secrets
 import sys
 import types
 from collections.abc import Container, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -20,8 +19,6 @@ from nbresume.model.digests import cue_digest
 _HERE = secrets.token_hex(8)
 """Makes tokens of futures good in this process only."""
 _PORTABLE_KINDS = "biufcmM"
-_contents: dict[int, str] = {}
-"""id() → content, of collections whose content is stored just now."""
 
 
 class Kept(Struct, frozen=True):
@@ -82,11 +79,19 @@ def stored(value: Any) -> Kept | None:
     return None
 
 
-def parts(value: Any) -> Parts | None:
-    """Return what a collection consists of; None if it is a recipe, or nothing such."""
+def parts(value: Any, contents: Mapping[int, str]) -> Parts | None:
+    """Return what a collection consists of; None if it is a recipe, or nothing such.
+
+    Parameters
+    ----------
+    value
+        Any value.
+    contents
+        id() → content, of collections whose content is stored just now.
+    """
     if not is_collection(value):
         return _settled_parts(value)
-    content = _contents.get(id(value))
+    content = contents.get(id(value))
     if content is None and (kept := stored(value)) is not None:
         content = kept.content
     if content is not None:
@@ -184,13 +189,3 @@ def holds_data(value: Any) -> bool:
 def content_of(kind: str, *what: Any) -> str:
     """Return the content of a collection: equal for equal values, cut alike."""
     return cue_digest(repr((kind, what)).encode())
-
-
-@contextmanager
-def known_contents(contents: Mapping[int, str]) -> Iterator[None]:
-    """Let the canonical walk see these collections, by their id(), as their content."""
-    _contents.update(contents)
-    try:
-        yield
-    finally:
-        _contents.clear()

@@ -107,9 +107,10 @@ class Live(Known):
         assert entry.seen is not None  # noqa: S101 - for the type checker
         return entry.seen
 
-    def fresh_look(self, value: Any) -> Look:
-        """Return a look at a value as it is now."""
-        return look(value, self.namespace, named=self.names.named)
+    def fresh_look(self, value: Any, contents: Mapping[int, str] | None = None) -> Look:
+        """Return a look at a value as it is now (see `canonical.look`)."""
+        named = self.names.named
+        return look(value, self.namespace, named=named, contents=contents)
 
     def look_anew(self, name: str) -> Look:
         """Return a look taken now: the value may have changed since the last one."""

@@ -28,7 +28,7 @@ from nbresume.run.retention import (
     Collector,
     Going,
     Rules,
-    needed,
+    led_to,
     open_attempts,
 )
 from nbresume.store.sweeping import Stock, space
@@ -233,7 +233,7 @@ def _has_idle_groups(journals: list[Journal], stock: Stock) -> bool:
     if len(journals) > 1 and any(one.state.erased_at >= 0 for one in journals):
         # an erasure may have been cut off between the tombstones of two runs
         return True
-    live = {group for journal in journals for group in needed(journal)}
+    live = {group for journal in journals for group in led_to(journal)}
     running = {attempt for journal in journals for attempt in open_attempts(journal)}
     lying = [Group(one.run_id, n) for one in journals for n in stock.groups(one.run_id)]
     return any(g not in live and g.attempt not in running for g in lying)

@@ -68,7 +68,7 @@ class Going(Struct, frozen=True):
     """Arrays of it that something refers to which stays."""
 
 
-def needed(journal: Journal) -> set[Group]:
+def led_to(journal: Journal) -> set[Group]:
     """Return the groups that a run's folded state leads to."""
     run, state = journal.run_id, journal.state
     refs: list[ManifestRef] = [one.manifest for one in state.ambient.values()]
@@ -120,7 +120,7 @@ class Collector:
         self._tombstones = Tombstones(family, stock)
         self._now = world.clock.now()
         held = family.runs.values()
-        self._needed = {group for one in held for group in needed(one.journal)}
+        self._needed = {group for one in held for group in led_to(one.journal)}
         self._older = {one.run_id: self._superseded(one) for one in held}
         self._files = {
             Group(run, name): stock.files(run, name)
