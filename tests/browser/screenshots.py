@@ -34,7 +34,19 @@ POSTER = "%%step poster --when 'len(rows) > 5000'\nprint('too many')"
 JUNE = "## the rows of June\nrows = [(day, day * 7 % 5) for day in range(1000)]"
 SOLD = "kept = {day: sold for day, sold in rows if sold}"
 WEEKLY = "weekly = sum(kept.values()) / len(kept)"
+LAPTOP = "import socket\nsocket.gethostname = lambda: 'laptop'\n"
 MAIL = "%%step mail --effects\nimport time\nprint('mailing')\ntime.sleep(120)"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _a_laptop(tmp_path_factory):
+    """Let server and kernels take this machine for one of nobody: histories name it."""
+    folder = tmp_path_factory.mktemp("laptop")
+    (folder / "sitecustomize.py").write_text(LAPTOP)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(folder))
+        patch.setenv("LOGNAME", "ada")
+        yield
 
 
 @pytest.fixture(autouse=True)
