@@ -70,7 +70,7 @@ demo: .make/venv
 # a missing browser is told before anything is set up
 test: chromium test-extension test-browser test-python
 
-# on the newest Python what depends on the language; the rest of it in `long`
+# on the newest Python what depends on the language; more of it in `long`, all in `every`
 test-python: setup
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m "not long"
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long and not kernel" tests/unit

@@ -6,22 +6,14 @@ Whatever a cell cannot do then it says: which name, package or folder it misses.
 import os
 import re
 import shutil
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from notebooks.test_lessons import LESSONS, NOTEBOOKS
 
 from nbresume.ui.transport import own_sockets
 
-NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-LESSONS = (
-    "01_first_resume",
-    "02_power_cut",
-    "03_checkpoint_store",
-    "effects",
-    "training_loop",
-)
 ABSENT = """
 import sys
 from importlib.machinery import PathFinder
