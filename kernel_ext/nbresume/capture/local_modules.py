@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import compress
 from typing import Any, Final
 
+_OWN: Final = __name__.partition(".")[0]
 _SPEAKING: Final = (types.ModuleType, types.FunctionType, type)
 """Values that say themselves which module they come from."""
 
@@ -47,10 +48,14 @@ class LoadedModules:
                 self._loads[name] = spec, self._digest_of(source)
 
     def _sort(self, name: str, foreign: set[str]) -> None:
-        """Say whether a module is local; `foreign` are folders that hold no such."""
+        """Say whether a module is local; `foreign` are folders that hold no such.
+
+        What keeps the steps is none of their inputs, wherever it is installed.
+        """
         source = ""
         file = getattr(sys.modules.get(name), "__file__", None)
-        if isinstance(file, str) and file.endswith(".py") and name != "__main__":
+        is_users = name != "__main__" and name.partition(".")[0] != _OWN
+        if isinstance(file, str) and file.endswith(".py") and is_users:
             folder = file.rpartition(os.sep)[0]
             source = self._name_of(file) if folder not in foreign else ""
             if not source:
