@@ -108,7 +108,9 @@ def _content(array: Any) -> bytes:
     A strided array is copied piece by piece.
     """
     grid = grid_of(array.shape, array.dtype.itemsize)
-    if grid.count < 2 or array.flags.c_contiguous:  # noqa: PLR2004 - it is not cut
+    if array.flags.c_contiguous:
+        return FINGERPRINTS.of_array(array, _bytes(array), grid).raw
+    if grid.count < 2:  # noqa: PLR2004 - it is not cut
         return FINGERPRINTS.of(_bytes(array), grid).raw
     before = (0,) * grid.axis
     starts = range(0, array.shape[grid.axis], grid.rows)

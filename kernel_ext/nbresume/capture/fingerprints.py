@@ -2,11 +2,15 @@
 
 The rule: xxh3, under a seed that nobody outside of this process knows, tells whether a
 chunk was digested before; its digest is BLAKE3 all the same, and what is written and
-read is checked with that alone.
+read is checked with that alone. Between the end of a body and its commit memory is
+fingerprinted once: what is committed is what the look saw.
 """
 
 import secrets
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from nbresume.model.digests import Digest, chunk_digest, joined
 from nbresume.model.grids import Grid
@@ -18,6 +22,43 @@ _KEPT = 1 << 15
 """So many chunks (128 GB, if they are whole) are remembered, and as many older ones."""
 
 
+class _Moment:
+    """Which memory was fingerprinted a moment ago."""
+
+    def __init__(self) -> None:
+        self._owners: list[Any] = []
+        """They live while this does: no other array gets their memory."""
+        self._keys: dict[int, bytes] = {}
+        """Address of a chunk → its key, whose last 8 bytes are its size."""
+
+    def own(self, array: Any) -> None:
+        """Keep the array whose memory is fingerprinted."""
+        self._owners.append(array)
+
+    def note(self, begin: int, key: bytes) -> None:
+        """Note the key of the chunk that begins at an address."""
+        self._keys[begin] = key
+
+    def __bool__(self) -> bool:
+        """Say whether anything was fingerprinted."""
+        return bool(self._keys)
+
+    def key_of(self, begin: int, size: int) -> bytes:
+        """Return the keys of the chunks that a piece of memory consists of.
+
+        Nothing if it does not consist of such chunks.
+        """
+        found: list[bytes] = []
+        at = begin
+        while at < begin + size:
+            key = self._keys.get(at)
+            if key is None:
+                return b""
+            found.append(key)
+            at += int.from_bytes(key[-8:])
+        return b"".join(found) if at == begin + size else b""
+
+
 class Fingerprints:
     """Remembers the digests of chunks by their bytes."""
 
@@ -25,14 +66,70 @@ class Fingerprints:
         self._seed = secrets.randbits(64)
         self._recent: dict[bytes, bytes] = {}
         self._older: dict[bytes, bytes] = {}
+        self._moment: _Moment | None = None
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """Let `again` believe what `of_array` saw, until this ends.
+
+        No statement of the user runs meanwhile in this thread. What another thread
+        changes in between is seen by the next look, as a change after the commit.
+        """
+        self._moment = _Moment()
+        try:
+            yield
+        finally:
+            self._moment = None
 
     def chunk(self, data: memoryview) -> bytes:
         """Return the BLAKE3 of one chunk."""
         if data.nbytes < _LEAST_BYTES:
             return chunk_digest(data)
+        return self._digest(data, self._key(data))
+
+    def of(self, data: memoryview, grid: Grid) -> Digest:
+        """Return the digest of bytes, cut like this."""
+        size = grid.chunk_bytes
+        return joined(
+            in_threads(lambda at: self.chunk(data[at : at + size]), _starts(data, grid))
+        )
+
+    def of_array(self, array: Any, data: memoryview, grid: Grid) -> Digest:
+        """Return the digest of a NumPy array's own memory, cut like this."""
+        moment = self._moment
+        if moment is None or data.nbytes < _LEAST_BYTES:
+            return self.of(data, grid)
+        moment.own(array)
+        begin, size = _address(data), grid.chunk_bytes
+
+        def digest_at(at: int) -> bytes:
+            piece = data[at : at + size]
+            key = self._key(piece)
+            moment.note(begin + at, key)
+            return self._digest(piece, key)
+
+        return joined(in_threads(digest_at, _starts(data, grid)))
+
+    def again(self, data: memoryview, grid: Grid) -> Digest:
+        """Return the digest of bytes that may have been digested a moment ago."""
+        moment = self._moment
+        if not moment or data.nbytes < _LEAST_BYTES:
+            return self.of(data, grid)
+        begin, size = _address(data), grid.chunk_bytes
+
+        def digest_at(at: int) -> bytes:
+            piece = data[at : at + size]
+            key = moment.key_of(begin + at, piece.nbytes)
+            return self._digest(piece, key) if key else self.chunk(piece)
+
+        return joined(in_threads(digest_at, _starts(data, grid)))
+
+    def _key(self, data: memoryview) -> bytes:
         import xxhash  # noqa: PLC0415 - a small step has no chunk
 
-        key = xxhash.xxh3_128_digest(data, self._seed) + data.nbytes.to_bytes(8)
+        return xxhash.xxh3_128_digest(data, self._seed) + data.nbytes.to_bytes(8)
+
+    def _digest(self, data: memoryview, key: bytes) -> bytes:
         digest = self._recent.get(key) or self._older.get(key)
         if digest is None:
             digest = chunk_digest(data)
@@ -41,12 +138,18 @@ class Fingerprints:
         self._recent[key] = digest
         return digest
 
-    def of(self, data: memoryview, grid: Grid) -> Digest:
-        """Return the digest of an array's bytes, cut like this."""
-        size = grid.chunk_bytes
-        starts: Sequence[int] = range(0, data.nbytes, size) if size else ()
-        return joined(in_threads(lambda at: self.chunk(data[at : at + size]), starts))
+
+def _starts(data: memoryview, grid: Grid) -> Sequence[int]:
+    size = grid.chunk_bytes
+    return range(0, data.nbytes, size) if size else ()
+
+
+def _address(data: memoryview) -> int:
+    # only arrays of NumPy are noted, so it is loaded
+    flat = sys.modules["numpy"].frombuffer(data, "u1")
+    begin: int = flat.__array_interface__["data"][0]
+    return begin
 
 
 FINGERPRINTS = Fingerprints()
-"""Those of this process: they hold no value, and no answer depends on them."""
+"""Those of this process: no answer depends on them."""

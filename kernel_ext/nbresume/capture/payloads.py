@@ -27,5 +27,5 @@ class Part(Struct, frozen=True):
 def part_of(data: memoryview, dtype: str, shape: tuple[int, ...], name: str) -> Part:
     """Return bytes with their digest; from now on they must not change."""
     item_bytes = len(data) // (prod(shape) or 1)
-    digest = FINGERPRINTS.of(data, grid_of(shape, item_bytes))
+    digest = FINGERPRINTS.again(data, grid_of(shape, item_bytes))
     return Part(data, dtype, shape, name, digest)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from nbresume.capture.entries import CellText
+from nbresume.capture.fingerprints import FINGERPRINTS
 from nbresume.errors import (
     AmbiguousStep,
     FencedError,
@@ -255,15 +256,17 @@ class Stepper:
         if finished and left_open:
             error = doubt.left_open(running.intent.step, left_open)
             finished = False
-        try:
-            ran = self._end(running, held=finished)
-        except KeyboardInterrupt as interrupt:
+        with FINGERPRINTS.moment():
+            try:
+                ran = self._end(running, held=finished)
+            except KeyboardInterrupt as interrupt:
+                if finished:
+                    step = running.intent.step
+                    raise doubt.not_committed(step, interrupt) from interrupt
+                raise
             if finished:
-                raise doubt.not_committed(running.intent.step, interrupt) from interrupt
-            raise
-        if finished:
-            self._commit(ran)
-            return
+                self._commit(ran)
+                return
         parts.commits.fail(running, ran.changes, error)
         if left_open and isinstance(error, AmbiguousStep):
             raise error

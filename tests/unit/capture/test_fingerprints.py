@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xxhash
 
 from nbresume.capture import fingerprints
 from nbresume.capture.fingerprints import Fingerprints
@@ -82,3 +83,82 @@ def test_what_is_remembered_is_limited(digested, monkeypatch):
     assert len(digested) == 20
     known.chunk(chunks[1])
     assert len(digested) == 21
+
+
+@pytest.fixture
+def looked(monkeypatch):
+    """Return how many bytes each call of xxh3 saw."""
+    seen = []
+    look = xxhash.xxh3_128_digest
+
+    def count(data, seed):
+        seen.append(data.nbytes)
+        return look(data, seed)
+
+    monkeypatch.setattr(xxhash, "xxh3_128_digest", count)
+    return seen
+
+
+def test_within_a_moment_memory_is_seen_once(looked):
+    """The digest is that of the bytes that the look saw; afterwards it is made anew."""
+    known, array = Fingerprints(), ARRAY.copy()
+    wanted = digest_of(bytes_of(array), GRID)
+    with known.moment():
+        assert known.of_array(array, bytes_of(array), GRID) == wanted
+        assert sum(looked) == array.nbytes
+        array[5] = 7.0  # as another thread might do
+        assert known.again(bytes_of(array), GRID) == wanted
+        assert sum(looked) == array.nbytes
+        # a look sees what is there now
+        now = digest_of(bytes_of(array), GRID)
+        assert known.of_array(array, bytes_of(array), GRID) == now
+
+    assert known.again(bytes_of(array), GRID) == now
+    array[5] = 8.0
+    assert known.again(bytes_of(array), GRID) == digest_of(bytes_of(array), GRID)
+
+
+def test_a_block_is_known_by_its_columns(looked, digested):
+    """A frame is looked at column by column and stored block by block."""
+    rows = 3 * CHUNK_BYTES // 8 + 100
+    block = np.random.default_rng(2).random((3, rows))
+    column, whole = grid_of((rows,), 8), grid_of(block.shape, 8)
+    assert whole.chunk_bytes > column.chunk_bytes
+    known = Fingerprints()
+    for _ in range(2):
+        looked.clear()
+        digested.clear()
+        with known.moment():
+            for row in block:
+                known.of_array(row, bytes_of(row), column)
+            found = known.again(bytes_of(block), whole)
+        assert found == digest_of(bytes_of(block), whole)
+        assert sum(looked) == block.nbytes
+    assert not digested
+
+
+def test_only_whole_columns_make_a_block(looked):
+    """One that was not looked at, or looked at in part, is looked at now."""
+    block = np.random.default_rng(2).random((3, CHUNK_BYTES))
+    column, whole = grid_of((CHUNK_BYTES,), 8), grid_of(block.shape, 8)
+    known = Fingerprints()
+    with known.moment():
+        for row in (block[0], block[1][: CHUNK_BYTES // 2]):
+            known.of_array(row, bytes_of(row), grid_of(row.shape, 8))
+        looked.clear()
+        assert known.again(bytes_of(block), whole) == digest_of(bytes_of(block), whole)
+
+    assert sum(looked) == 2 * column.count * column.chunk_bytes
+
+
+def test_the_memory_of_a_moment_is_nobody_elses():
+    """What was looked at lives until the moment ends: no array takes its place."""
+    known, size = Fingerprints(), CHUNK_BYTES // 8
+    grid = grid_of((size,), 8)
+    with known.moment():
+        for number in range(20):
+            array = np.full(size, float(number))
+            wanted = digest_of(bytes_of(array), grid)
+            assert known.again(bytes_of(array), grid) == wanted
+            known.of_array(array, bytes_of(array), grid)
+            del array
