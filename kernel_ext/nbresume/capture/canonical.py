@@ -32,7 +32,7 @@ from nbresume.capture.instances import (
     six,
     state_kids,
 )
-from nbresume.capture.looks import Look, Rows, Seen, Visits
+from nbresume.capture.looks import Look, Seen, Visits
 from nbresume.capture.own_dict import held_dict
 from nbresume.capture.singletons import singleton_types, singletons
 from nbresume.capture.tables import (
@@ -128,7 +128,7 @@ class _Walk:
         self._root = 0
         self._passed: set[int] = set()
         self._is_mixed, self._is_data = False, True
-        self._rows: Rows | None = None
+        self._kinds: tuple[type, ...] | None = None
         # What is taken apart now was reached through an object that has a name.
         self._is_inside = False
         self._inside_only: set[int] = set()
@@ -157,7 +157,7 @@ class _Walk:
             frozenset(self._passed),
             self._is_mixed,
             self._is_data and digest is not None,
-            None if digest is None else self._rows,
+            None if digest is None else self._kinds,
         )
 
     def token(self, value: Any) -> bytes:
@@ -248,8 +248,7 @@ class _Walk:
             self._visits.add_row(row)
         self._aside.add_row(found.aside)
         if id(value) == self._root and not found.others and not found.aside:
-            kinds = tuple(dict.fromkeys(found.kinds))
-            self._rows = Rows(kinds, found.visits)
+            self._kinds = tuple(dict.fromkeys(found.kinds))
         tag = join(b"table", map(short, found.pieces))
         kids = [self._ref(kid, depth + 1, 0) for kid in (*found.kinds, *found.others)]
         tokens = [kid for kid in kids if isinstance(kid, bytes)]

@@ -160,7 +160,7 @@ def _collections(seen: Look) -> list[Any]:
     """Return the collections in a value that workers can store and have not."""
     return [
         value
-        for value in seen.reach.values()
+        for value in seen.singles
         if is_collection(value)
         and DEFAULT.find(type(value)) is None
         and stored(value) is None

@@ -107,6 +107,11 @@ class Live(Known):
         assert entry.seen is not None  # noqa: S101 - for the type checker
         return entry.seen
 
+    def seen(self, name: str) -> Look | None:
+        """Return the remembered look at a name's value; None if there is none."""
+        entry = self.find(name)
+        return entry.seen if entry is not None else None
+
     def fresh_look(self, value: Any, contents: Mapping[int, str] | None = None) -> Look:
         """Return a look at a value as it is now (see `canonical.look`)."""
         named = self.names.named

@@ -8,8 +8,9 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
-from itertools import compress
 from typing import Any, Final
+
+from nbresume.capture.looks import Look
 
 _OWN: Final = __name__.partition(".")[0]
 _SPEAKING: Final = (types.ModuleType, types.FunctionType, type)
@@ -79,7 +80,7 @@ class LoadedModules:
         self,
         names: Iterable[str],
         namespace: Mapping[str, Any],
-        reach: Callable[[str], Iterable[Any]],
+        look: Callable[[str], Look],
     ) -> set[str]:
         """Return the local modules that values come from: theirs, or of their class."""
         if not self._sources:
@@ -87,20 +88,16 @@ class LoadedModules:
         found: set[str] = set()
         for name in names:
             if name in namespace:
-                found |= _homes([namespace[name], *reach(name)])
+                found |= _homes(namespace[name], look(name))
         return found & self._sources.keys()
 
 
-def _homes(values: list[Any]) -> set[str]:
-    """Return the modules that values, or their classes, come from."""
-    # there may be a million values, and rarely more than a few classes
-    kinds = set(map(type, values))
-    homes = {_name(kind.__module__) for kind in kinds}
-    speaking = {kind for kind in kinds if issubclass(kind, _SPEAKING)}
-    if speaking:
-        are_speaking = map(speaking.__contains__, map(type, values))
-        homes |= {_home(value) for value in compress(values, are_speaking)}
-    return homes
+def _homes(value: Any, seen: Look) -> set[str]:
+    """Return the modules that a value, its parts, or their classes come from."""
+    # there may be a million parts, of few classes; what speaks is no alike item
+    homes = {_name(kind.__module__) for kind in {type(value), *seen.types}}
+    values = (value, *seen.singles)
+    return homes | {_home(one) for one in values if isinstance(one, _SPEAKING)}
 
 
 def _home(value: Any) -> str:

@@ -21,12 +21,15 @@ class Seen:
     def __init__(self) -> None:
         self.single: dict[int, Any] = {}
         """Those that were taken one by one, as functions, classes and arrays are."""
-        self._groups: list[Sequence[Any]] = []
+        self.groups: list[Sequence[Any]] = []
+        """The others: the alike items of large containers."""
         self._all: dict[int, Any] | None = None
+        self._alone: set[int] = set()
+        """The ids of those that stand in no group."""
 
     def __len__(self) -> int:
         """Return how many there are, or a few more."""
-        return len(self.single) + sum(map(len, self._groups))
+        return len(self.single) + sum(map(len, self.groups))
 
     def add(self, value: Any) -> None:
         """Note an object."""
@@ -34,15 +37,22 @@ class Seen:
 
     def add_all(self, groups: Iterable[Sequence[Any]]) -> None:
         """Note all objects in these groups."""
-        self._groups += groups
+        self.groups += groups
 
     def reach(self) -> dict[int, Any]:
         """Return all of them by their ids."""
         if self._all is None:
-            self._all = dict(self.single)
-            for group in self._groups:
-                self._all.update(zip(map(id, group), group, strict=True))
+            found: dict[int, Any] = {}
+            for group in self.groups:
+                found.update(zip(map(id, group), group, strict=True))
+            self._alone = self.single.keys() - found.keys()
+            found.update(self.single)
+            self._all = found
         return self._all
+
+    def has_in_groups(self, ids: AbstractSet[int]) -> bool:
+        """Say whether one of these objects, by their ids, stands in a group."""
+        return bool(self.groups) and not (ids & self.reach().keys()) <= self._alone
 
 
 class Visits:
@@ -80,18 +90,22 @@ class Visits:
 
         Rows of anything else are left out: all their objects can be seen.
         """
-        found = {*(ids & set(self.ids))}
+        return {*(ids & set(self.ids)), *self.tuples(ids)}
+
+    def tuples(self, ids: AbstractSet[int]) -> set[int]:
+        """Return those of these ids that tuples in the rows have."""
+        found: set[int] = set()
         for _, row in self.rows:
             if type(row[0]) is tuple and not ids.isdisjoint(map(id, row)):
                 found |= ids & set(map(id, row))
         return found
 
-    def among(self, ids: AbstractSet[int]) -> list[int]:
-        """Return the ids at the places where one of these objects stands."""
-        found: Iterator[int] = iter(self)
-        if self.rows and all(ids.isdisjoint(map(id, group)) for _, group in self.rows):
-            found = iter(self.ids)
-        return [*filter(ids.__contains__, found)]
+    def among(self, ids: AbstractSet[int], *, rows: bool) -> list[int]:
+        """Return the ids at the places where one of these objects stands.
+
+        Without `rows` it is known that none of them stands in a row.
+        """
+        return [*filter(ids.__contains__, self if rows else self.ids)]
 
 
 def _are_same(
@@ -101,19 +115,6 @@ def _are_same(
         at == there and len(row) == len(other) and all(map(is_, row, other))
         for (at, row), (there, other) in zip(rows, others, strict=True)
     )
-
-
-class Rows(Struct, frozen=True):
-    """A value that is one large table of data and of plain instances."""
-
-    kinds: tuple[type, ...]
-    """The classes of its instances, each once."""
-    held: list[Sequence[Any]]
-    """All that is no leaf and stands below the value, but for the classes."""
-
-    def holds_any(self, ids: AbstractSet[int]) -> bool:
-        """Say whether one of these objects, by their ids, stands below the value."""
-        return any(not ids.isdisjoint(map(id, row)) for row in self.held)
 
 
 class Look(Struct, dict=True):
@@ -137,8 +138,9 @@ class Look(Struct, dict=True):
     """Something was reached through an object with a name first, and then without."""
     is_data: bool = False
     """It consists of Python's own containers and leaves, and of nothing else."""
-    rows: "Rows | None" = None
-    """What it consists of, if that is data and plain instances, taken as a table."""
+    table: tuple[type, ...] | None = None
+    """The classes of its instances, each once, if it is one large table of data and of
+    plain instances; else None."""
 
     @cached_property
     def reach(self) -> dict[int, Any]:
@@ -148,6 +150,13 @@ class Look(Struct, dict=True):
             if self.through
             else self.own.reach()
         )
+
+    @property
+    def types(self) -> set[type]:
+        """The types of all that it reaches."""
+        groups = (*self.own.groups, *self.through.groups)
+        found = set(map(type, self.singles))
+        return found.union(*(map(type, group) for group in groups))
 
     @property
     def singles(self) -> Iterator[Any]:
@@ -162,7 +171,21 @@ class Look(Struct, dict=True):
 
     def places_of(self, ids: AbstractSet[int]) -> list[int]:
         """Return the ids at the places of its pickle where one of these stands."""
-        return [*self.visits.among(ids), *self.aside.among(ids)]
+        rows = self.has_in_rows(ids)
+        return [*self.visits.among(ids, rows=rows), *self.aside.among(ids, rows=rows)]
+
+    def visited(self, ids: AbstractSet[int]) -> list[int]:
+        """Return those of them that are part of the value."""
+        return self.visits.among(ids, rows=self.has_in_rows(ids))
+
+    def has_in_rows(self, ids: AbstractSet[int]) -> bool:
+        """Say whether one of these objects is one of many alike items."""
+        return (
+            self.own.has_in_groups(ids)
+            or self.through.has_in_groups(ids)
+            or bool(self.visits.tuples(ids))
+            or bool(self.aside.tuples(ids))
+        )
 
     def is_same(self, other: "Look") -> bool:
         """Say whether the same objects stand where they stood, and are equal."""
@@ -192,4 +215,4 @@ def is_swapped(before: Look, now: Look, others: Iterable[Mapping[int, Any]]) -> 
         shared |= reach.keys() & before.reach.keys()
         shared |= reach.keys() & now.reach.keys()
     one, other = shared & before.reach.keys(), shared & now.reach.keys()
-    return before.visits.among(one) != now.visits.among(other)
+    return before.visited(one) != now.visited(other)

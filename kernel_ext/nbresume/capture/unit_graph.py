@@ -54,10 +54,9 @@ class Units(Mapping[int, str]):
 
         It is none if something else in it than a class is pickled by itself.
         """
-        rows = seen.rows
-        if rows is None or rows.holds_any(self._named.keys()):
+        if seen.table is None or seen.has_in_rows(self._named.keys()):
             return None
-        return None if rows.holds_any(self._loose.keys()) else rows.kinds
+        return None if seen.has_in_rows(self._loose.keys()) else seen.table
 
     def holds(self, object_id: str) -> bool:
         """Say whether an object with this object id is pickled by itself."""

@@ -34,7 +34,7 @@ class LocalCode:
         self._found.clear()
         namespace: Mapping[str, object] = self._live.namespace
         todo = {module for module in names.imports if not module.startswith(".")}
-        todo |= self.loaded.behind(inputs, namespace, self._reach)
+        todo |= self.loaded.behind(inputs, namespace, self._live.look)
         used: dict[str, str] = {}
         pending = [part for module in todo for part in with_parents(module)]
         while pending:
@@ -44,9 +44,6 @@ class LocalCode:
                 used[module] = source
                 pending += self._imported(module, source)
         return sorted(used.items())
-
-    def _reach(self, name: str) -> Iterable[object]:
-        return self._live.look(name).reach.values()
 
     def _source_of(self, module: str) -> str:
         known = self.loaded.source_of(module)

@@ -126,7 +126,7 @@ class Trials:
         entry = self._live.find(name)
         if entry is None or entry.made is not Made.COMMITTED or not entry.kept:
             return set()
-        kinds = {type(value) for value in self._live.look(name).reach.values()}
+        kinds = self._live.look(name).types
         new = {f"{k.__module__}.{k.__qualname__}" for k in kinds if _needs_trial(k)}
         return new - self._known
 

@@ -31,6 +31,7 @@ def look_at(running: Running, live: Live, *, also: Collection[str] = ()) -> Writ
         More names that it has written.
     """
     moved, users = live.moved(), live.names.users
+    before = {name: live.seen(name) for name in moved.bound}
     names = running.brought.standing.names
     running.touched |= live.loaded_in_cell()
     touched = frozenset(users) if names.wild else running.touched
@@ -41,7 +42,9 @@ def look_at(running: Running, live: Live, *, also: Collection[str] = ()) -> Writ
     digests = {}
     for name in written:
         live.mark_attempt(name, running.intent.step)
-        look = live.look_anew if name in moved.bound else live.look
+        # to find out what changed, one may have been taken since
+        is_old = name in before and live.seen(name) is before[name]
+        look = live.look_anew if is_old else live.look
         digests[name] = look(name).digest
     return Written(
         frozenset(written), frozenset(in_place), frozenset(moved.lost), digests

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 import xxhash
 
-from nbresume.capture import fingerprints
+from nbresume.capture import dask_collections, fingerprints, live
 from nbresume.model import digests
 from nbresume.run.commits import Commits
 from nbresume.settings import CHUNK_BYTES, MIB
@@ -105,6 +105,34 @@ def test_a_part_of_a_restored_array(shell, cost):
     _, _, written = cost.of(shell, "change", "a[5] = 1.0")
 
     assert written == CHUNK_BYTES // MIB
+
+
+def test_a_large_list(shell, monkeypatch):
+    """It is looked at once, and nothing is asked about each of its items."""
+    looked, asked = [], []
+    look, is_collection = live.look, dask_collections.is_collection
+
+    def counted_look(value, *args, **options):
+        looked.append(type(value))
+        return look(value, *args, **options)
+
+    def counted_question(value):
+        asked.append(value)
+        return is_collection(value)
+
+    monkeypatch.setattr(live, "look", counted_look)
+    monkeypatch.setattr(dask_collections, "is_collection", counted_question)
+    assert shell.run("%%step first\nseen = {}", "first").ok
+    looked.clear()
+    body = "seen['a'] = [1]\nrows = [[i] for i in range(5000)]"
+
+    assert shell.run(f"%%step load\n{body}", "load").ok
+    assert looked.count(list) == 1
+
+    looked.clear()
+    assert shell.run("%%step touch\nrows[7].append(seen)", "touch").ok
+    assert looked.count(list) == 1
+    assert len(asked) < 100
 
 
 @pytest.fixture
