@@ -10,7 +10,7 @@ from nbresume.settings import __version__
 
 if TYPE_CHECKING:
     from nbresume.capture.registry import register
-    from nbresume.compose import open_checkpoints
+    from nbresume.compose.checkpoints import open_checkpoints
     from nbresume.compose.effects import effect, idempotency_key, usage
     from nbresume.compose.loops import resumable
     from nbresume.errors import NbresumeError
@@ -29,7 +29,7 @@ _LAZY = {
     "effect": "nbresume.compose.effects",
     "idempotency_key": "nbresume.compose.effects",
     "load_ipython_extension": "nbresume.ui.ipython.magics",
-    "open_checkpoints": "nbresume.compose",
+    "open_checkpoints": "nbresume.compose.checkpoints",
     "register": "nbresume.capture.registry",
     "resumable": "nbresume.compose.loops",
     "unload_ipython_extension": "nbresume.ui.ipython.magics",

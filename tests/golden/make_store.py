@@ -12,7 +12,7 @@ from pathlib import Path
 from unit.run.fakes import KEY, Lab
 from unit.run.later import LATER
 
-from nbresume.compose import migrator
+from nbresume.compose.migrating import migrator
 from nbresume.model.values import How
 from nbresume.run.migrate import Wish
 from nbresume.run.recovery import Answer

@@ -22,7 +22,7 @@ from real_kernel import LOAD, Kernel
 from unit.run.fakes import KEY, Lab
 from unit.run.later import LATER
 
-from nbresume.compose import migrator
+from nbresume.compose.migrating import migrator
 from nbresume.compose.system import ProcessLiveness
 from nbresume.errors import SchemaError, TakenRun
 from nbresume.migrations.route import UPGRADES
@@ -383,7 +383,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from unit.run.fakes import Lab
 from unit.run.later import LATER
-from nbresume.compose import migrator
+from nbresume.compose.migrating import migrator
 from nbresume.run.migrate import Wish
 from nbresume.store import disk
 from nbresume.store.local_open import open_local

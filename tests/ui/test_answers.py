@@ -6,7 +6,7 @@ from unit.run.samples import RESOLUTION, changed
 from nbresume.errors import UsageError
 from nbresume.model.values import How
 from nbresume.ui.answers import answer_of
-from nbresume.ui.text import settled
+from nbresume.ui.replies import settled
 
 GIVEN = dict.fromkeys(("because", "kind", "reference", "effect", "result"))
 GIVEN["value"] = ()

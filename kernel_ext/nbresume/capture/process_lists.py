@@ -4,7 +4,6 @@ The rule: a delta names only the entries that were added or removed, each with i
 neighbors, so that it applies to another process's list and leaves the rest alone.
 """
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,11 @@ Delta = dict[str, tuple[Spot, ...]]
 
 def difference(before: Sequence[Any], after: Sequence[Any]) -> Delta | None:
     """Return the delta that leads from one list to the other; None if it is empty."""
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    if before == after:
+        return None
+    from difflib import SequenceMatcher  # noqa: PLC0415 - hardly any step gets here
+
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
     added: list[Spot] = []
     removed: list[Spot] = []
     for tag, low, high, new_low, new_high in matcher.get_opcodes():

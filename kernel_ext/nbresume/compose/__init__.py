@@ -6,18 +6,12 @@ from pathlib import Path
 
 from jupyter_core.paths import jupyter_data_dir
 
-from nbresume.compose.stores import OpenStore, Place, open_store, where
-from nbresume.compose.system import PRODUCT, RandomIds, SystemClock
+from nbresume.compose.stores import Place, where
 from nbresume.errors import UsageError
-from nbresume.run.migrate import CURRENT, Formats, Migrator
-from nbresume.run.ports import World
 from nbresume.settings import MIB, Settings, Undeclared
-from nbresume.store.checkpoints import CheckpointStore
 
 __all__ = [
     "data_folder",
-    "migrator",
-    "open_checkpoints",
     "place_of",
     "settings_from_environment",
 ]
@@ -82,29 +76,6 @@ def data_folder() -> Path:
 def place_of(folder: Path, settings: Settings) -> Place:
     """Return where the store of notebooks in a folder lies."""
     return Place(store=where(settings.store, folder), data=data_folder())
-
-
-def open_checkpoints(folder: str | os.PathLike[str]) -> CheckpointStore:
-    """Open (or make) a store for checkpoints of your own.
-
-    Parameters
-    ----------
-    folder
-        The store's folder, for example ``.nbresume``, or its URL, for example
-        ``s3://bucket/prefix``.
-    """
-    store: OpenStore = open_store(
-        Place(store=where(os.fspath(folder)), data=data_folder()), create=True
-    )
-    ids = RandomIds()
-    return CheckpointStore(
-        store.backend, store.trust, now=SystemClock().now, new_nonce=ids.nonce
-    )
-
-
-def migrator(store: OpenStore, world: World, *, formats: Formats = CURRENT) -> Migrator:
-    """Return what takes the runs of a store from format to format."""
-    return Migrator(store.trust, world, PRODUCT, formats)
 
 
 def new_run_id() -> str:

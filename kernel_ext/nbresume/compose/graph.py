@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from nbresume.capture.live import Live
 from nbresume.capture.snapshot import Snapshot
-from nbresume.compose.inspection import SavedOrder
+from nbresume.compose.saved_order import SavedOrder
 from nbresume.compose.stores import (
     OpenStore,
     Place,

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
+
+from msgspec import Struct
 
 from nbresume.run.trials import Result, Trial
 
@@ -20,8 +21,7 @@ _CODE: Final = "from nbresume.compose.trial_child import answer; answer()"
 """Run with ``-c``, so that the child's ``__main__`` is as empty as a new kernel's."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialProcess:
+class TrialProcess(Struct, frozen=True):
     """Starts the other process for one run."""
 
     store: Path | str

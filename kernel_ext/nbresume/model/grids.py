@@ -6,8 +6,9 @@ from memory once.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from nbresume.settings import CHUNK_BYTES
 
@@ -16,8 +17,7 @@ _PADDING = 8
 _SMALLEST = CHUNK_BYTES // 4
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """How an array is cut: chunks of `rows` whole rows each."""
 
     shape: tuple[int, ...]

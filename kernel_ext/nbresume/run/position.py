@@ -7,7 +7,6 @@ name the case. A place is the index of a cell in notebook order.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -68,8 +67,7 @@ class Demand(Struct, frozen=True):
     """The commit that made it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Now:
+class Now(Struct, frozen=True):
     """What the kernel has under a name."""
 
     has: Has

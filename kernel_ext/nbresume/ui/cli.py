@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from nbresume.compose import migrator
 from nbresume.compose.access import note
+from nbresume.compose.migrating import migrator
 from nbresume.compose.stores import trust_store
 from nbresume.errors import (
     EXIT_USAGE,
@@ -25,7 +25,7 @@ from nbresume.run.verify import verify
 from nbresume.run.ways import WHOLE
 from nbresume.settings import __version__
 from nbresume.store.access import Act
-from nbresume.ui import accesses, autoload, deciding, text
+from nbresume.ui import accesses, autoload, deciding, replies, text
 from nbresume.ui.asking import Asked, ask, history_of, note_shown, world_of
 from nbresume.ui.backups import export_, import_
 from nbresume.ui.cell_locks import unlock_cells
@@ -139,9 +139,9 @@ def plan(notebook: Path, *, from_scratch: bool, as_json: bool) -> None:
     """Say what running NOTEBOOK would do: replay, run or refuse each step."""
     view = _ask(notebook).run.view()
     if as_json:
-        click.echo(text.as_json(text.planned(view, from_scratch=from_scratch)))
+        click.echo(text.as_json(replies.planned(view, from_scratch=from_scratch)))
         return
-    planned = text.plan_from_scratch(view) if from_scratch else text.plan(view)
+    planned = replies.plan_from_scratch(view) if from_scratch else replies.plan(view)
     click.echo(text.in_terminal(planned, str(notebook)))
 
 
@@ -154,7 +154,7 @@ def explain(notebook: Path, step: str, *, as_json: bool) -> None:
     asked = _ask(notebook)
     told = asked.run.explain(step)
     note_shown(asked, step, via="command")
-    shown = text.in_terminal(text.explained(told), str(notebook))
+    shown = text.in_terminal(replies.explained(told), str(notebook))
     click.echo(text.as_json(told) if as_json else shown)
 
 
@@ -167,7 +167,7 @@ def inspect(notebook: Path, step: str, *, as_json: bool) -> None:
     asked = _ask(notebook)
     told = asked.run.stored(step)
     note_shown(asked, step, via="command")
-    click.echo(text.as_json(told) if as_json else text.inspected(told))
+    click.echo(text.as_json(told) if as_json else replies.inspected(told))
 
 
 @cli.command()
@@ -176,7 +176,7 @@ def inspect(notebook: Path, step: str, *, as_json: bool) -> None:
 def metrics(notebook: Path, *, as_json: bool) -> None:
     """Print the numbers of NOTEBOOK's run in the text format of Prometheus."""
     # a tenth of a second that `status` need not pay
-    from nbresume.ui import prometheus  # noqa: PLC0415
+    from nbresume.ui import prometheus  # noqa: PLC0415, replies
 
     try:
         view = _ask(notebook).run.view()
@@ -185,7 +185,7 @@ def metrics(notebook: Path, *, as_json: bool) -> None:
             click.echo(prometheus.unreadable(notebook.name), nl=False)
         raise
     if as_json:
-        click.echo(text.metrics_json(view))
+        click.echo(replies.metrics_json(view))
     else:
         click.echo(prometheus.exposed(view), nl=False)
 
@@ -203,7 +203,7 @@ def history(notebook: Path, step: str, *, access: bool, as_json: bool) -> None:
     found = history_of(_ask(notebook), step)
     if step and not found:
         raise unknown_step(step, "has no history")
-    click.echo(text.events_json(found) if as_json else text.events_table(found))
+    click.echo(replies.events_json(found) if as_json else replies.events_table(found))
 
 
 @cli.command()
@@ -289,7 +289,7 @@ def verify_(notebook: Path, *, repair: bool) -> None:
     """Walk over every record and payload of NOTEBOOK's run and check its digest."""
     asked = ask_to_decide(notebook, say) if repair else _ask(notebook)
     report = verify(asked.run.journal)
-    click.echo(text.report(report))
+    click.echo(replies.report(report))
     for found in mendable(asked.run.journal, asked.store.runs()):
         if repair:
             found.mend()
@@ -324,7 +324,7 @@ def migrate(folder: Path | str, because: str, *, undo: bool, take_over: bool) ->
         moved = act(store.chain(run_id), wish)
         if moved is not None and (undo or moved.changes):
             done += 1
-            click.echo(text.moved(moved, undone=undo))
+            click.echo(replies.moved(moved, undone=undo))
     if not done:
         click.echo(
             "nothing was undone: no run goes on in a migrated chain"

@@ -9,7 +9,7 @@ from typing import Any
 
 from nbresume.compose.inspection import names_set_by
 from nbresume.errors import NotTrusted, UsageError
-from nbresume.ui import text
+from nbresume.ui import replies
 from nbresume.ui.answers import answer_of
 from nbresume.ui.asking import Asked, MaySee, Say, anybody, ask
 
@@ -60,7 +60,7 @@ def resolve(asked: Asked, step: str, how: str, given: Mapping[str, Any]) -> str:
     """
     order = asked.run.order()
     answer = answer_of(how, given, names_set_by(order, step))
-    return text.settled(asked.run.recovery.resolve(step, answer, order))
+    return replies.settled(asked.run.recovery.resolve(step, answer, order))
 
 
 def rerun(asked: Asked, step: str, because: str, again: list[str]) -> str:

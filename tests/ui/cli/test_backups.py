@@ -79,7 +79,7 @@ def test_what_is_exported(nbresume, folder):
 
 def test_checkpoints_of_a_store_go_along(nbresume, folder):
     """A store as a whole is more than its runs; a run alone is not."""
-    from nbresume.compose import open_checkpoints
+    from nbresume.compose.checkpoints import open_checkpoints
 
     book = open_checkpoints(folder / ".nbresume")
     first = book.initial("orders-2026", kind="acme.order", payload={"n": 1})

@@ -1,9 +1,9 @@
 """A type that does not come back is told by a trial, before anybody needs the value."""
 
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from real_kernel import LOAD
 
 from nbresume.run import trials

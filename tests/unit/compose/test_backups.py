@@ -6,7 +6,7 @@ import zarr
 from unit.compose.shelves import CELLS, shelf
 from unit.run.later import LATER
 
-from nbresume.compose import migrator
+from nbresume.compose.migrating import migrator
 from nbresume.compose.stores import trust_store
 from nbresume.errors import NotTrusted, RefusedError
 from nbresume.model.states import State

@@ -148,7 +148,9 @@ def test_a_kernel_of_another_release_is_told_while_it_lives():
     other = lab.inspect(k.run_id)
     later = msgspec.structs.replace(other.world.liveness.me(), product="nbresume 9")
     liveness = replace(other.world.liveness, writer=later)
-    other = replace(other, world=replace(other.world, liveness=liveness))
+    other = msgspec.structs.replace(
+        other, world=replace(other.world, liveness=liveness)
+    )
     told = other.view().differs
     k.kill()
 

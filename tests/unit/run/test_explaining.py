@@ -4,7 +4,7 @@ from unit.run.fakes import Lab
 
 from nbresume.run.explaining import Explained, explain
 from nbresume.run.stored import StoredSources
-from nbresume.ui import text
+from nbresume.ui import replies
 
 CELLS = {
     "a": "%%step a\nx = 1",
@@ -135,7 +135,7 @@ def test_a_value_is_shown_as_it_was_and_as_it_is():
     x = next(cue for cue in told.cues if cue.cue == "input x")
 
     assert (x.then_shown, x.now_shown) == ("1", "5")
-    assert "changed, made by step a: 1 → 5" in text.explained(told)
+    assert "changed, made by step a: 1 → 5" in replies.explained(told)
 
 
 def test_files_and_modules_are_rows():

@@ -6,8 +6,9 @@ import pytest
 from unit.run.fakes import Lab
 from unit.run.later import LATER
 
-from nbresume.compose import forking, migrator
+from nbresume.compose import forking
 from nbresume.compose.keeping import Kin
+from nbresume.compose.migrating import migrator
 from nbresume.errors import NotCommitted, NotTrusted, RefusedError
 from nbresume.model.borrowed import refs_of
 from nbresume.model.states import State

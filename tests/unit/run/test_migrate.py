@@ -5,7 +5,7 @@ import pytest
 from unit.run.fakes import Killed, Lab
 from unit.run.later import LATER, Committed2
 
-from nbresume.compose import migrator
+from nbresume.compose.migrating import migrator
 from nbresume.errors import (
     ConflictError,
     Damaged,

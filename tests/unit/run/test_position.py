@@ -1,9 +1,9 @@
 """The table of rules R1 to R3: what a name must be at a step, and what is done."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 from unit.run.samples import COMMITTED, INTENT, changed
 
 from nbresume.model.folded import RunState

@@ -11,7 +11,7 @@ from nbresume.run.recovery import Answer
 from nbresume.run.stored import StoredStep
 from nbresume.run.view import RunView
 from nbresume.store.trust import Trust
-from nbresume.ui.text import planned
+from nbresume.ui.replies import planned
 
 CELLS = {
     "setup": "k = 1",

@@ -21,7 +21,7 @@ from nbresume.run.resume import Resumed
 from nbresume.run.stored import StoredSources, stored
 from nbresume.run.verify import prove, verify
 from nbresume.run.ways import WHOLE, Way
-from nbresume.ui import text
+from nbresume.ui import replies, text
 from nbresume.ui.answers import UNSAID, answer_of
 from nbresume.ui.ipython.face import Face
 from nbresume.ui.ipython.going_back import checkout, diff, fork, undo
@@ -48,7 +48,7 @@ def steps(context: click.Context, *, as_json: bool) -> None:
 def _plan(face: Face, *, from_scratch: bool) -> None:
     """Say what Run All would do, and why."""
     view = face.view()
-    click.echo(text.plan_from_scratch(view) if from_scratch else text.plan(view))
+    click.echo(replies.plan_from_scratch(view) if from_scratch else replies.plan(view))
 
 
 @steps.command("resume", add_help_option=False)
@@ -157,7 +157,7 @@ def _resolve(face: Face, /, name: str, how: str, **given: Any) -> None:
 def _settle(session: Session, name: str, how: str, given: dict[str, Any]) -> str:
     order = session.order()
     answer = answer_of(how, given, names_set_by(order, name))
-    return text.settled(session.parts.recovery.resolve(name, answer, order))
+    return replies.settled(session.parts.recovery.resolve(name, answer, order))
 
 
 @steps.command("commit", add_help_option=False)
@@ -191,7 +191,7 @@ def _history(face: Face, name: str, *, as_json: bool) -> None:
     found = _events(face.session, step=name)
     if name and not found:
         raise unknown_step(name, "has no history")
-    click.echo(text.events_json(found) if as_json else text.events_table(found))
+    click.echo(replies.events_json(found) if as_json else replies.events_table(found))
 
 
 def _events(session: Session, *, step: str = "") -> list[Event]:
@@ -217,7 +217,7 @@ def _explain(face: Face, name: str) -> None:
         files=session.parts.files,
         sources=StoredSources(session.journal),
     )
-    click.echo(text.explained(told))
+    click.echo(replies.explained(told))
 
 
 @steps.command("inspect", add_help_option=False)
@@ -226,7 +226,7 @@ def _explain(face: Face, name: str) -> None:
 def _inspect(face: Face, name: str) -> None:
     """Show what the commit of a step stored."""
     face.session.journal.refresh()
-    click.echo(text.inspected(stored(face.session.journal, name, trusted=True)))
+    click.echo(replies.inspected(stored(face.session.journal, name, trusted=True)))
 
 
 @steps.command("verify", add_help_option=False)
@@ -236,9 +236,9 @@ def _verify(face: Face, name: str) -> None:
     """Print the proof that a step is committed, or walk over the whole run."""
     face.session.journal.refresh()
     if name:
-        click.echo(text.proof(prove(face.session.journal, name)))
+        click.echo(replies.proof(prove(face.session.journal, name)))
     else:
-        click.echo(text.report(verify(face.session.journal)))
+        click.echo(replies.report(verify(face.session.journal)))
 
 
 @steps.command("new", add_help_option=False)
@@ -285,9 +285,9 @@ def panel_of(face: Face) -> Panel:
         face.glance,
         {
             "Restore only": restore,
-            "Plan": lambda: text.plan(face.view()),
-            "History": lambda: text.events_table(_events(session)[::-1]),
-            "Verify": lambda: text.report(verify(session.journal)),
+            "Plan": lambda: replies.plan(face.view()),
+            "History": lambda: replies.events_table(_events(session)[::-1]),
+            "Verify": lambda: replies.report(verify(session.journal)),
         },
         decide=decide,
         on_main=_on_main(),

@@ -17,7 +17,7 @@ from jupyter_server.utils import url_path_join
 from tornado import web
 
 from nbresume.errors import NbresumeError, NotCommitted, RefusedError, UsageError
-from nbresume.ui import deciding, text
+from nbresume.ui import deciding, replies, text
 from nbresume.ui.asking import Asked, MaySee, ask, history_of, note_shown
 from nbresume.ui.deciding import ask_to_decide
 from nbresume.ui.server.finding import Finder
@@ -153,12 +153,12 @@ def run_view(asked: Asked, _step: str) -> str:
 
 def audit_trail(asked: Asked, step: str) -> str:
     """Return the events, oldest first, as ``nbresume history --json`` prints them."""
-    return text.events_json(history_of(asked, step))
+    return replies.events_json(history_of(asked, step))
 
 
 def plan(asked: Asked, _step: str) -> str:
     """Return what running all cells would do, as ``nbresume plan --json``."""
-    return text.as_json(text.planned(asked.view()))
+    return text.as_json(replies.planned(asked.view()))
 
 
 def explained(asked: Asked, step: str) -> str:
