@@ -8,6 +8,7 @@ fingerprinted once: what is committed is what the look saw.
 
 import secrets
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -26,18 +27,16 @@ class _Moment:
     """Which memory was fingerprinted a moment ago."""
 
     def __init__(self) -> None:
-        self._owners: list[Any] = []
-        """They live while this does: no other array gets their memory."""
-        self._keys: dict[int, bytes] = {}
-        """Address of a chunk → its key, whose last 8 bytes are its size."""
+        self._keys: dict[int, tuple[bytes, weakref.ref[Any]]] = {}
+        """Address of a chunk → its key, whose last 8 bytes are its size; its owner.
 
-    def own(self, array: Any) -> None:
-        """Keep the array whose memory is fingerprinted."""
-        self._owners.append(array)
+        While the owner lives no other array gets its memory: NumPy resizes none that a
+        weak reference leads to. It is not kept alive: many are made for the look alone.
+        """
 
-    def note(self, begin: int, key: bytes) -> None:
+    def note(self, begin: int, key: bytes, owner: "weakref.ref[Any]") -> None:
         """Note the key of the chunk that begins at an address."""
-        self._keys[begin] = key
+        self._keys[begin] = key, owner
 
     def __bool__(self) -> bool:
         """Say whether anything was fingerprinted."""
@@ -51,8 +50,8 @@ class _Moment:
         found: list[bytes] = []
         at = begin
         while at < begin + size:
-            key = self._keys.get(at)
-            if key is None:
+            key, owner = self._keys.get(at, (b"", None))
+            if owner is None or owner() is None:
                 return b""
             found.append(key)
             at += int.from_bytes(key[-8:])
@@ -99,13 +98,13 @@ class Fingerprints:
         moment = self._moment
         if moment is None or data.nbytes < _LEAST_BYTES:
             return self.of(data, grid)
-        moment.own(array)
+        owner = weakref.ref(_owner(array))
         begin, size = _address(data), grid.chunk_bytes
 
         def digest_at(at: int) -> bytes:
             piece = data[at : at + size]
             key = self._key(piece)
-            moment.note(begin + at, key)
+            moment.note(begin + at, key, owner)
             return self._digest(piece, key)
 
         return joined(in_threads(digest_at, _starts(data, grid)))
@@ -149,6 +148,13 @@ def _address(data: memoryview) -> int:
     flat = sys.modules["numpy"].frombuffer(data, "u1")
     begin: int = flat.__array_interface__["data"][0]
     return begin
+
+
+def _owner(array: Any) -> Any:
+    """Return the last array below a view: what is in its memory is in the view's."""
+    while type(array.base) is type(array):
+        array = array.base
+    return array
 
 
 FINGERPRINTS = Fingerprints()

@@ -151,8 +151,8 @@ def test_only_whole_columns_make_a_block(looked):
     assert sum(looked) == 2 * column.count * column.chunk_bytes
 
 
-def test_the_memory_of_a_moment_is_nobody_elses():
-    """What was looked at lives until the moment ends: no array takes its place."""
+def test_memory_that_another_array_got_is_looked_at(looked):
+    """What was made for a look alone is let go, and its place says nothing."""
     known, size = Fingerprints(), CHUNK_BYTES // 8
     grid = grid_of((size,), 8)
     with known.moment():
@@ -162,3 +162,17 @@ def test_the_memory_of_a_moment_is_nobody_elses():
             assert known.again(bytes_of(array), grid) == wanted
             known.of_array(array, bytes_of(array), grid)
             del array
+
+    assert len(looked) == 40
+
+
+def test_an_array_can_be_resized_once_the_moment_is_over():
+    """As long as it lasts NumPy refuses, so that no memory changes its owner."""
+    known, array = Fingerprints(), np.arange(CHUNK_BYTES // 8, dtype=float)
+    with known.moment():
+        known.of_array(array, bytes_of(array), grid_of(array.shape, 8))
+        with pytest.raises(ValueError, match="cannot resize"):
+            array.resize(8, refcheck=False)
+
+    array.resize(8, refcheck=False)
+    assert array.size == 8
