@@ -1,12 +1,10 @@
 """`nbresume run`: a notebook from top to bottom with nobody there.
 
 The rule: the kernel does everything that matters; committed steps replay, so running
-it again resumes. Outputs are written after every cell, whole or not at all.
+it again resumes. Outputs are written as it goes, whole or not at all.
 """
 
-import ast
 import atexit
-import keyword
 import os
 import tempfile
 import time
@@ -30,25 +28,21 @@ from nbresume.errors import (
     ErrorKind,
     NbresumeError,
     RefusedError,
-    UsageError,
 )
 from nbresume.plan.header import find_header, step_name_of
 from nbresume.plan.notebook import parse_notebook
 from nbresume.run.ways import settle
+from nbresume.ui.parameters import check_names, set_parameters
+from nbresume.ui.saving import Saving
 from nbresume.ui.transport import own_sockets
 from nbresume.ui.writing import write_whole
 
 # nbformat publishes no types
 _reads: Callable[..., Any] = nbformat.reads
 _writes: Callable[..., str] = nbformat.writes
-_new_code_cell: Callable[..., Any] = nbformat.v4.new_code_cell
 
 _LAST_WORDS = 12
 """Lines that are shown of what a kernel wrote that did not start."""
-PARAMETERS_ID = "nbresume-parameters"
-"""Id of the cell in which given parameters are set: the same in each run."""
-PARAMETERS = "parameters"
-"""Tag of the cell behind which given parameters are set."""
 
 
 class Order(Struct, frozen=True):
@@ -183,9 +177,7 @@ def _read(order: Order) -> Any:
             remedy="Save it in Jupyter as a notebook (.ipynb) and try again.",
         ) from error
     if order.parameters:
-        kept = [cell for cell in notebook.cells if cell.get("id") != PARAMETERS_ID]
-        notebook.cells = kept
-        notebook.cells.insert(_after_parameters(notebook), _parameter_cell(order))
+        set_parameters(notebook, order.parameters)
     return notebook
 
 
@@ -197,13 +189,7 @@ def _check(order: Order) -> None:
     RefusedError
         Nothing runs: a name is no name, or there is no folder to write to.
     """
-    for name in order.parameters:
-        if not name.isidentifier() or keyword.iskeyword(name):
-            raise UsageError(
-                f"-p {name}",
-                because="it is no name that a cell could set",
-                remedy="Type -p NAME VALUE, for example -p year 2013.",
-            )
+    check_names(order.parameters)
     folder = order.output.parent
     if not os.access(folder, os.W_OK | os.X_OK):
         there = folder.is_dir()
@@ -216,28 +202,6 @@ def _unwritten(order: Order, because: str) -> RefusedError:
         because=because or "there is no such folder",
         remedy="Name a file that can be written with -o; committed steps are kept.",
     )
-
-
-def _after_parameters(notebook: Any) -> int:
-    for index, cell in enumerate(notebook.cells):
-        if PARAMETERS in cell.metadata.get("tags", []):
-            return index + 1
-    return 0
-
-
-def _parameter_cell(order: Order) -> Any:
-    lines = [f"{name} = {_literal(v)!r}" for name, v in order.parameters.items()]
-    cell = _new_code_cell("\n".join(lines))
-    cell.id = PARAMETERS_ID
-    return cell
-
-
-def _literal(text: str) -> Any:
-    """Return the Python value that a parameter spells, else the text itself."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def kernel_environment(notebook: str) -> dict[str, str]:
@@ -275,6 +239,7 @@ class _Runner:
         self._code = [c for c in notebook.cells if c.cell_type == "code"]
         self._bar: Any = None
         self._client: Any = None
+        self._saving = Saving(self._write)
 
     @property
     def cell_name(self) -> str:
@@ -323,6 +288,7 @@ class _Runner:
             finally:
                 # it forgets this itself, except when the kernel did not start
                 atexit.unregister(client._cleanup_kernel)  # noqa: SLF001
+                self._saving.finish()
 
     def last_words(self) -> str:
         """Return the end of what the kernel wrote past Jupyter; empty if nothing."""
@@ -359,6 +325,9 @@ class _Runner:
             self._bar.update(1)
             last = self._watched.cells[-1]
             last.took_s = time.monotonic() - last.began_s
+        self._saving.changed()
+
+    def _write(self) -> None:
         try:
             write_whole(self._order.output, _writes(self._notebook))
         except OSError as error:

@@ -17,11 +17,11 @@ from papermill.log import logger
 
 from nbresume.errors import RefusedError
 from nbresume.ui.headless import (
-    PARAMETERS_ID,
     kernel_environment,
     kinds_of_refusals,
     tell_cell,
 )
+from nbresume.ui.parameters import CELL_ID
 from nbresume.ui.text import in_terminal
 
 _INJECTED = "injected-parameters"
@@ -123,7 +123,7 @@ class NbresumeEngine(NBClientEngine):  # type: ignore[misc]  # it has no types
         for cell in nb.cells:
             if _INJECTED in cell.metadata.get("tags", []) and "id" in cell:
                 # papermill makes up another one each time
-                cell["id"] = PARAMETERS_ID
+                cell["id"] = CELL_ID
         work = work_of(nb, options.get("output_path"))
         return super().execute_notebook(nb, kernel_name, work=work, **options)
 
