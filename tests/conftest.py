@@ -54,11 +54,14 @@ DRAWN = {
     "test_a_store_whose_reply_is_lost": 2,
     "test_edits_of_every_notebook_without_headers": 5,
     "test_every_edit_of_every_notebook": 5,
-    "test_no_power_cut_loses_anything": 4,
+    "test_no_power_cut_loses_anything": 12,
 }
 """Long test → one of so many of its cases is run, the same ones each time."""
 BY_HAND = {
     "test_a_hundred_thousand_names_come_back",
+    # `make test` runs the same with fewer values, and fewer kills
+    "test_many_commits_come_back_at_every_step",
+    "test_a_loop_that_is_killed_twenty_times",
     # `make demo` and `make long` run what they run
     "test_killed_pipeline_goes_on_and_ends_with_equal_results",
     "test_soak_judges_a_round",
