@@ -40,7 +40,7 @@ help:
 	@echo "make test-extension  its types, lint and unit tests"
 	@echo "make wheel           the wheel, with the extension in it"
 	@echo "make test-browser    the sidebar in a real JupyterLab and Chromium"
-	@echo "make test-remote     a store in a bucket: an S3 server on 127.0.0.1 that is disturbed"
+	@echo "make test-remote     stores in buckets of S3, Azure and Google: servers on 127.0.0.1 that are disturbed"
 	@echo "make test-hub        users, stores and nodes under a real JupyterHub"
 	@echo "make screenshots     the pictures of docs/images, taken anew"
 	@echo "make docs      the manual, in .work/manual; make reference writes its tables"
@@ -176,11 +176,13 @@ test-browser: chromium .make/browser
 	cd $(HUB) && PATH="$(CURDIR)/$(HUB)/bin:$$PATH" npm install --no-audit --no-fund --silent configurable-http-proxy@5
 	@touch $@
 
+# Azurite comes from npm, into the environment
 .make/remote: pyproject.toml
 	@mkdir -p .make
 	rm -rf $(REMOTE)
 	$(PYTHON) -m venv $(REMOTE)
 	$(REMOTE)/bin/python -m pip install --quiet --editable '.[object-store,object-store-test]'
+	cd $(REMOTE) && PATH="$(CURDIR)/$(REMOTE)/bin:$$PATH" npm install --no-audit --no-fund --silent azurite@3
 	@touch $@
 
 test-remote: .make/remote

@@ -6,10 +6,27 @@ The rule: every failure of obstore leaves as an error of nbresume, at this borde
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from nbresume.errors import Unavailable, Unfit
+from nbresume.errors import Unavailable, Unfit, UsageError
 
 _SAID = 300
 """So much is repeated of what the service said."""
+_VARIABLES = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+}
+_SKEWED = (
+    "RequestTimeTooSkewed",
+    "Request date header too old",
+    "in a reasonable timeframe",
+)
+"""How S3, Azure and Google say that a request was signed at a wrong time."""
+_DENIED = ("403 Forbidden", "401 Unauthorized", "ExpiredToken", "InvalidToken")
+"""Of a listing, and of a token of S3, obstore says that like any failure."""
+_NO_BUCKET = "404 Not Found"
+"""The same: nothing else makes a listing fail so."""
+_NONE_FOUND = ("/latest/api/token", "token request", "/latest/meta-data/")
+"""Where obstore asks for credentials when the environment has none."""
 
 
 @contextmanager
@@ -29,24 +46,49 @@ def reporting(refused: str, url: str) -> Iterator[None]:
         exceptions.PermissionDeniedError,
         exceptions.UnauthenticatedError,
     ) as error:
-        raise Unavailable(
-            refused,
-            because=f"{url} does not accept these credentials ({_said(error)})",
-            remedy="Set the credentials of the service, for example "
-            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and restart the kernel.",
-        ) from error
+        raise _failed(refused, url, error, is_denied=True) from error
     except FileNotFoundError as error:
-        raise Unavailable(
-            refused,
-            because=f"there is no such bucket: {url}",
-            remedy="Make the bucket, or set NBRESUME_STORE to one that exists.",
-        ) from error
+        raise _no_bucket(refused, url) from error
     except (exceptions.BaseError, ValueError, OSError) as error:
-        raise Unavailable(
-            refused,
-            because=f"{url} was not reached or failed ({_said(error)})",
-            remedy="Check the network and the endpoint, then try again.",
-        ) from error
+        raise _failed(refused, url, error, is_denied=False) from error
+
+
+def _failed(
+    refused: str, url: str, error: Exception, *, is_denied: bool
+) -> Unavailable:
+    whole, said = str(error), _said(error)
+    if _NO_BUCKET in whole:
+        return _no_bucket(refused, url)
+    if _one_of(_SKEWED, whole):
+        because = f"the clock of {url} and that of this computer differ too much"
+        remedy = "Set the clock of this computer, then try again."
+    elif is_denied or _one_of(_DENIED, whole):
+        because = f"{url} does not accept these credentials ({said})"
+        remedy = _set_credentials(url)
+    elif _one_of(_NONE_FOUND, whole):
+        because = f"no credentials for {url} were found ({said})"
+        remedy = _set_credentials(url)
+    else:
+        because = f"{url} was not reached or failed ({said})"
+        remedy = "Check the network and the endpoint, then try again."
+    return Unavailable(refused, because=because, remedy=remedy)
+
+
+def _no_bucket(refused: str, url: str) -> Unavailable:
+    return Unavailable(
+        refused,
+        because=f"there is no such bucket: {url}",
+        remedy="Make the bucket, or set NBRESUME_STORE to one that exists.",
+    )
+
+
+def not_opened(url: str, error: Exception) -> UsageError:
+    """Return the error for a store that lacks something in the environment."""
+    return UsageError(
+        f"the store {url} was not opened",
+        because=_said(error),
+        remedy=_set_credentials(url),
+    )
 
 
 def unfit(url: str) -> Unfit:
@@ -61,5 +103,17 @@ def unfit(url: str) -> Unfit:
     )
 
 
+def _set_credentials(url: str) -> str:
+    names = _VARIABLES[url.partition(":")[0]]
+    return (
+        "Set the credentials of the service in the environment, for example "
+        f"{names}, and restart the kernel."
+    )
+
+
+def _one_of(signs: tuple[str, ...], said: str) -> bool:
+    return any(sign in said for sign in signs)
+
+
 def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:_SAID]
+    return " ".join(str(error).partition("Debug source")[0].split())[:_SAID]

@@ -41,7 +41,8 @@ def open_remote(url: str, *, patience_s: float = 60) -> "RemoteBackend":
     Raises
     ------
     UsageError
-        It is no such URL, or obstore is not installed.
+        It is no such URL, obstore is not installed, or the environment lacks what the
+        service needs.
     """
     if not _URL.fullmatch(url):
         # not repeated: it may hold a password
@@ -53,7 +54,9 @@ def open_remote(url: str, *, patience_s: float = 60) -> "RemoteBackend":
             "go into the environment.",
         )
     try:
-        from obstore.store import from_url  # noqa: PLC0415 - an optional package
+        # an optional package
+        from obstore.exceptions import BaseError  # noqa: PLC0415
+        from obstore.store import from_url  # noqa: PLC0415
     except ImportError as error:
         raise UsageError(
             f"the store {url} was not opened",
@@ -62,7 +65,11 @@ def open_remote(url: str, *, patience_s: float = 60) -> "RemoteBackend":
         ) from error
     # a session whose store is a folder does without it
     from nbresume.store.remote import RemoteBackend  # noqa: PLC0415
+    from nbresume.store.remote_errors import not_opened  # noqa: PLC0415
 
     patience = timedelta(seconds=patience_s)
-    store = from_url(url, retry_config={"retry_timeout": patience})
+    try:
+        store = from_url(url, retry_config={"retry_timeout": patience})
+    except (BaseError, ValueError) as error:
+        raise not_opened(url, error) from error
     return RemoteBackend(store, url, reopen=opened_again)
