@@ -9,7 +9,7 @@ begin the same one, and the later of two runs is known without a clock.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
@@ -72,17 +72,18 @@ class Runs:
 
         Of two kernels that ask at once only one can create its first record.
         """
-        return list(self._ids(path))[-1]
+        return self.ids_at(path)[-1]
 
-    def newest_at(self, path: str, claims: Iterable[Claimed]) -> Claimed | None:
-        """Return the run that a path goes on with, among these; None if none is its."""
-        mine = {c.run_id: c for c in claims if path and c.claim.notebook == path}
-        # those that began elsewhere were here before any that began here
-        begun_here = [run_id for run_id in self._ids(path) if run_id in mine]
-        return mine[begun_here[-1]] if begun_here else next(iter(mine.values()), None)
+    def newest_at(self, path: str, ids: Sequence[str]) -> Claimed | None:
+        """Return the newest of these runs that is at a path; reads no other run."""
+        newest = map(self._newest, reversed(ids))
+        return next((c for c in newest if c and c.claim.notebook == path), None)
 
-    def _ids(self, path: str) -> Iterator[str]:
-        """Give the ids of the runs that began at a path, and that of the next one."""
+    def ids_at(self, path: str) -> list[str]:
+        """Return the ids of the runs that began at a path, and that of the next one."""
+        return [*self._ids_at(path)]
+
+    def _ids_at(self, path: str) -> Iterator[str]:
         count = 0
         while True:
             run_id = cue_digest(canonical([self._store_id, path, count]))[:16]
@@ -108,14 +109,12 @@ class Runs:
 
     def all(self) -> list[Claimed]:
         """Return the newest claim of each run, newest run first."""
-        known = set(self._backend.names("runs"))
-        names = known | self.ids()
-        claims = [c for n in names if (c := self._newest(n, noted=n in known))]
+        names = {*self._backend.names("runs")} | self.ids()
+        claims = [c for n in names if (c := self._newest(n))]
         return sorted(claims, key=lambda c: (c.at, c.run_id), reverse=True)
 
-    def _newest(self, run_id: str, *, noted: bool) -> Claimed | None:
-        epochs = sorted(self._backend.names(f"runs/{run_id}")) if noted else []
-        for epoch in reversed(epochs):
+    def _newest(self, run_id: str) -> Claimed | None:
+        for epoch in sorted(self._backend.names(f"runs/{run_id}"), reverse=True):
             key = f"runs/{run_id}/{epoch}"
             try:
                 return decode(self._backend.read(key), Claimed, name=key)
@@ -177,11 +176,16 @@ def choose_run(
         return named
     path = world.notebook.path
     # asked first: a run that is claimed from now on is this one
-    fresh = runs.next_id(path)
-    claims = runs.all()
-    here = runs.newest_at(path, claims)
+    *begun, fresh = runs.ids_at(path)
+    # what began elsewhere and came here was here before any that began here
+    here = runs.newest_at(path, begun) if path else None
     if here is not None:
         return here.run_id
+    # only for a notebook that has none: this reads a claim of each run
+    claims = runs.all()
+    for claimed in claims:
+        if path and claimed.claim.notebook == path:
+            return claimed.run_id
     mine = {c.cell_id for c in world.notebook.cells() or () if c.cell_id}
     kin = [c for c in claims if mine & set(c.claim.cells) and may_see(c.claim.notebook)]
     for claimed in kin:

@@ -132,3 +132,39 @@ def test_each_run_costs_the_same(tmp_path, count):
     erased.eraser.erase(erased.erasure, because="asked for")
     for run in runs[:: EVERY * 5]:
         assert verify(lab.inspect(run).journal).problems == []
+
+
+def opened_again(lab, folder):
+    """Begin a run and open it again; return what that asks of store and system."""
+    lab.notebook.path = "/project/mine.ipynb"
+    k = lab.kernel(run_id=lab.store().runs().next_id(lab.notebook.path))
+    k.go()
+    k.kill()
+    opened = Opened(folder)
+    lab.backend.asked.clear()
+    with opened as seen:
+        again = lab.kernel()
+    assert again.run_id == k.run_id
+    assert again.screen.said == []
+    return dict(lab.backend.asked), dict(seen)
+
+
+@pytest.mark.parametrize(
+    "count", [pytest.param(50), pytest.param(1000, marks=pytest.mark.long)]
+)
+def test_opening_a_run_reads_no_other(tmp_path, count):
+    """They are listed by two small files each; a notebook's own run is just found."""
+    lab, runs = filled(tmp_path / "many", count)
+    listing, opened = lab.store().runs(), Opened(tmp_path)
+    with opened as seen:
+        found, asked = per_run(lab, count, listing.all)
+        origins = [listing.origin(one.run_id) for one in found]
+
+    assert sorted(one.run_id for one in found) == runs
+    assert set(origins) == {None}
+    assert asked == {"names": 1 + 2 / count, "read": 1}
+    assert seen["open"] == 2 * count
+
+    few, _ = filled(tmp_path / "few", 2)
+    folders = (tmp_path / "few", tmp_path / "many")
+    assert opened_again(few, folders[0]) == opened_again(lab, folders[1])
