@@ -83,6 +83,7 @@ check: .make/venv
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not long and not kernel"
 
 long: chromium setup .make/browser test-remote
+	$(REMOTE)/bin/python -m pytest tests/remote -m long
 	$(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" tests/fidelity tests/kernel/auto tests/kernel/loops
@@ -91,6 +92,7 @@ long: chromium setup .make/browser test-remote
 
 # every case of every long test, and the newest Python with all that it can run: hours
 every: chromium setup .make/browser test-hub test-remote
+	$(REMOTE)/bin/python -m pytest tests/remote -m long
 	EVERY_CASE=1 $(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	EVERY_CASE=1 $(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" --ignore tests/unit --ignore tests/crash --ignore tests/corpus --ignore tests/test_docs_build.py
@@ -186,7 +188,7 @@ test-browser: chromium .make/browser
 	@touch $@
 
 test-remote: .make/remote
-	$(REMOTE)/bin/python -m pytest tests/remote
+	$(REMOTE)/bin/python -m pytest tests/remote -m "not long"
 
 test-hub: .make/hub
 	$(HUB)/bin/python -m pytest tests/hub

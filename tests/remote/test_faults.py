@@ -25,13 +25,18 @@ def graph(bucket, patience_s=5):
     return Chain(backend, Trust(b"k" * 32), RUN), Objects(backend, RUN)
 
 
-def tiny_step(chain, objects, revision, prev):
-    """Write what a tiny step writes; return its commit record."""
+def tiny_step(chain, objects, revision, prev, told=None):
+    """Write what a tiny step writes; return its commit record.
+
+    It is told once it counts: what comes after it may fail, and takes nothing back.
+    """
     intent = chain.append(record(revision, id=RUN, prev=prev))
     draft = objects.draft(f"a{revision}")
     draft.add(Blob(b"value %d" % revision))
     draft.write()
     commit = chain.append(record(revision + 1, id=RUN, prev=intent.digest))
+    if told is not None:
+        told.append(commit)
     objects.publish(f"a{revision}", {})
     return commit
 
@@ -40,7 +45,7 @@ def tiny_step(chain, objects, revision, prev):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_third_request_fails(proxy, bucket, fault, after):
     """Steps are kept, or an error says that they may not be: never lost or doubled."""
-    fails_each_third(proxy, bucket, fault, after)
+    fails_each(proxy, bucket, fault, after=after)
 
 
 @NOT_S3
@@ -50,21 +55,25 @@ def test_every_third_request_fails(proxy, bucket, fault, after):
 )
 def test_every_third_request_fails_elsewhere(proxy, bucket, fault, after):
     """The same, where the services differ: in what an answer to a put means."""
-    fails_each_third(proxy, bucket, fault, after)
+    fails_each(proxy, bucket, fault, after=after)
 
 
-def fails_each_third(proxy, bucket, fault, after):
-    """Do steps while a fault happens to every third request; look what is there."""
+@pytest.mark.parametrize("every", [2, 4, 5, 7])
+def test_every_nth_reply_is_lost(proxy, bucket, every):
+    """Whichever requests of a step they are."""
+    fails_each(proxy, bucket, DROP, after=True, every=every)
+
+
+def fails_each(proxy, bucket, fault, *, after, every=3):
+    """Do steps while a fault happens to every nth request; look what is there."""
     chain, objects = graph(bucket)
-    proxy.plan = lambda number: (fault, after) if number % 3 == 2 else None
+    proxy.plan = lambda n: (fault, after) if n % every == every - 1 else None
     acknowledged, prev = [], ""
     for revision in (0, 2, 4):
         try:
-            commit = tiny_step(chain, objects, revision, prev)
+            prev = tiny_step(chain, objects, revision, prev, acknowledged).digest
         except (ConflictError, Unavailable):
             break
-        prev = commit.digest
-        acknowledged.append(commit)
     proxy.plan = lambda number: None
 
     assert proxy.faults
@@ -97,15 +106,15 @@ def test_the_network_goes_at_every_request_of_a_step(proxy, bucket):
             proxy.plan = lambda n, at=at, after=after: (
                 None if n < at else (DROP, after and n == at)
             )
-            acknowledged = None
+            acknowledged = []
             with suppress(Unavailable):
-                acknowledged = tiny_step(chain, objects, revision, last.digest)
+                tiny_step(chain, objects, revision, last.digest, acknowledged)
             proxy.plan = lambda number: None
             cuts += 1
             chain, objects = graph(bucket)
             there = chain.follow(-1)
             digests = [one.digest for one in there]
-            lost += acknowledged is not None and acknowledged.digest not in digests
+            lost += any(one.digest not in digests for one in acknowledged)
             lost += digests.count(last.digest) == 0
             doubled += len(set(digests)) != len(digests)
             last = there[-1]

@@ -1,17 +1,10 @@
 """Two hosts that share nothing but a bucket: one run, one writer, nothing twice."""
 
-import json
-import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernel" / "durability"))
-
-from real_kernel import LOAD, Kernel, save
+from hosts import Host
+from real_kernel import LOAD
 
 pytestmark = pytest.mark.kernel
 
@@ -19,62 +12,12 @@ STEPS = [
     f"%%step {name}\n{name} = {value}\nopen('ledger', 'a').write('{name}\\n')"
     for name, value in (("a", "[1]"), ("b", "a + [2]"), ("c", "b + [3]"))
 ]
-ELSEWHERE = """
-import socket
-import nbresume.compose.system as system
-socket.gethostname = lambda: {name!r}
-system._boot_id = lambda: {name!r} + ' boot'
-"""
-
-
-class Host:
-    """A machine with a home, a key and a copy of the notebook of its own."""
-
-    def __init__(self, folder, name, bucket):
-        self.folder = folder / name
-        startup = self.folder / ".ipython" / "profile_default" / "startup"
-        startup.mkdir(parents=True)
-        (startup / "00-host.py").write_text(ELSEWHERE.format(name=name))
-        save(self.folder / "main.ipynb", LOAD, *STEPS)
-        self.env = {
-            "HOME": str(self.folder),
-            "JUPYTER_DATA_DIR": str(self.folder / "data"),
-            "NBRESUME_STORE": bucket,
-            "NBRESUME_RUN": "shared",
-            "NBRESUME_UNATTENDED": "1",
-        }
-
-    def kernel(self):
-        """Start a kernel."""
-        return Kernel(self.folder, env=self.env)
-
-    def ledger(self):
-        """Return which bodies ran here."""
-        path = self.folder / "ledger"
-        return path.read_text().split() if path.exists() else []
-
-    def type(self, *words):
-        """Return what a command says here."""
-        done = subprocess.run(
-            [sys.executable, "-m", "nbresume", *words],
-            env=os.environ | self.env,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def history(self):
-        """Return the records of the run, oldest first."""
-        return json.loads(self.type("history", "main.ipynb", "--json"))
 
 
 @pytest.fixture
 def hosts(tmp_path, bucket):
     """Return two hosts."""
-    return Host(tmp_path, "east", bucket), Host(tmp_path, "west", bucket)
+    return [Host(tmp_path, name, bucket, LOAD, *STEPS) for name in ("east", "west")]
 
 
 def test_four_kernels_race_for_one_run(hosts):
