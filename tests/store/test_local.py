@@ -117,16 +117,22 @@ def test_old_leftovers_are_collected(local):
     assert sorted(local.names("tmp")) == ["b" * 32, "mine"]
 
 
-def test_a_folder_without_hard_links_is_refused(tmp_path, monkeypatch):
-    """Where a file cannot be created atomically there is no store."""
+@pytest.mark.parametrize("code", ["EPERM", "EOPNOTSUPP", "ENOSYS"])
+def test_a_folder_without_hard_links_is_refused(tmp_path, monkeypatch, code):
+    """Where a file cannot be created atomically there is no store, however it says so.
+
+    exFAT and FAT say the first.
+    """
 
     def refuse(*_):
-        raise OSError(errno.EPERM, "no")
+        raise OSError(getattr(errno, code), "no")
 
     monkeypatch.setattr(os, "link", refuse)
 
     with pytest.raises(Unfit, match="no hard links"):
         open_local(tmp_path / "store", create=True)
+
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_a_folder_where_two_writers_win_is_refused(tmp_path, monkeypatch):
