@@ -220,6 +220,19 @@ def test_a_failed_write_takes_its_files_away(memory, operation, nth):
     kept(memory, Blob(b"small"), Blob(BIG))
 
 
+@pytest.mark.parametrize("error", [Unavailable("full"), KeyboardInterrupt()])
+def test_a_failed_cleaning_hides_nothing(memory, error):
+    """What went wrong first is told, not that files stay which `gc` takes away."""
+    memory.fail_at("write", 3, error)
+    memory.fail_at("delete", 1, Unavailable("gone"))
+
+    with pytest.raises(type(error)) as told:
+        kept(memory, Blob(b"small"), Blob(BIG))
+
+    assert told.value is error
+    assert len(memory.files) > 0
+
+
 def test_a_group_of_another_draft_is_left_alone(backend):
     """A second draft of a group is refused and takes nothing of the first away."""
     objects, [(digest, place)] = kept(backend, Blob(b"first"))

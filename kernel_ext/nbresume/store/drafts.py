@@ -1,10 +1,12 @@
 """Drafts: the payloads of one group, collected and then written at once.
 
 The rule: everything is durable when `Draft.write` has returned, and nothing is left
-when it fails. Small payloads share the pack, large ones are arrays.
+when it fails but what cannot be deleted then. Small payloads share the pack, large ones
+are arrays.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -190,11 +192,13 @@ class Draft:
             if self._pack:
                 self._packed(folders[-1], len(self._pack))
         except BaseException:
-            # No record names these files, and a full disk needs their space.
-            for key in written:
-                self._backend.delete(key)
-            if self._shelf is not None:
-                self._shelf.discard()
+            # No record names these files, and a full disk needs their space. What went
+            # wrong before is what is told, not that they stay until `nbresume gc`.
+            with suppress(Unavailable):
+                for key in written:
+                    self._backend.delete(key)
+                if self._shelf is not None:
+                    self._shelf.discard()
             raise
 
     def _append(self, data: memoryview) -> int:
