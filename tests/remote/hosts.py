@@ -13,20 +13,22 @@ from real_kernel import Kernel, plant, save
 
 ELSEWHERE = """
 import socket
+from datetime import UTC, datetime, timedelta
 import nbresume.compose.system as system
 socket.gethostname = lambda: {name!r}
 system._boot_id = lambda: {name!r} + ' boot'
+system.SystemClock.now = lambda _: datetime.now(UTC) + timedelta(hours={hours})
 """
 
 
 class Host:
-    """A machine with a home, a key and a copy of the notebook of its own."""
+    """A machine with a home, a key, a clock and a copy of the notebook of its own."""
 
-    def __init__(self, folder, name, bucket, *cells):
+    def __init__(self, folder, name, bucket, *cells, hours=0):
         self.folder = folder / name
         startup = self.folder / ".ipython" / "profile_default" / "startup"
         startup.mkdir(parents=True)
-        (startup / "00-host.py").write_text(ELSEWHERE.format(name=name))
+        (startup / "00-host.py").write_text(ELSEWHERE.format(name=name, hours=hours))
         save(self.folder / "main.ipynb", *cells)
         self.env = {
             "HOME": str(self.folder),

@@ -1,19 +1,23 @@
 """What a kernel and a reader do with a bucket, a clock or a network that is bad."""
 
 import json
+import re
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
+from proxy import DROP
 from services import EVERYWHERE
 from unit.run.fakes import Lab
 
 from nbresume.compose.keeping import plan_collection
 from nbresume.errors import Unavailable
+from nbresume.model.states import State
 from nbresume.run.retention import Rules
 from nbresume.store.objects import Objects
 from nbresume.store.remote_open import open_remote
@@ -102,6 +106,44 @@ def test_an_hour_between_the_clocks_takes_nothing_away(proxy, bucket, hours):
     going = plan_collection(lab.store(), lab.world(), Rules(count=1)).going
     assert [one.group.name for one in going] == ["unnamed"]
     assert lab.kernel().go() == []
+
+
+@EVERYWHERE
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_an_array_of_which_a_part_went_up_is_in_no_commit(proxy, bucket, chunks):
+    """The kernel dies with the network; the next one runs it, and `gc` takes the rest.
+
+    The array goes up in three chunks, of which so many arrive.
+    """
+    lab = Lab(a="%%step a\nimport numpy as np\nx = np.random.rand(1_500_000)")
+    lab.backend = open_remote(bucket, patience_s=0)
+    k = lab.kernel()
+    proxy.plan = lambda n: (DROP, False) if put(proxy, slice(n)) >= chunks else None
+    k.go()
+    assert "was not written" in str(k.last.error)
+    k.kill()
+    proxy.plan = lambda _: None
+    lying = Stock(lab.backend).groups(k.run_id)
+
+    k = lab.kernel()
+    assert k.state("a") is State.INTERRUPTED
+    assert len(lying) == 1
+    assert k.go() == ["a"]
+    assert len(Stock(lab.backend).groups(k.run_id)) == 2
+    k.kill()
+    lab.clock.jump(10_000 * 24 * 3600)
+    planned = plan_collection(lab.store(), lab.world(), Rules())
+    assert [one.group.name for one in planned.going] == lying
+    assert planned.collect() > 0
+    k = lab.kernel()
+    assert k.go() == []
+    assert k["x"].shape == (1_500_000,)
+
+
+def put(proxy, these):
+    """Return how many chunks of arrays were put among these requests."""
+    paths = [unquote(path) for method, path in proxy.seen[these] if method == "PUT"]
+    return sum(bool(re.search(r"/o\d+/c\.", path)) for path in paths)
 
 
 @pytest.mark.parametrize(

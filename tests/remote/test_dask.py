@@ -3,6 +3,7 @@
 import pickle
 
 import pytest
+from services import EVERYWHERE
 
 from nbresume.errors import Damaged, Unavailable
 from nbresume.model.digests import chunk_digest
@@ -17,6 +18,7 @@ def sent(value):
     return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
 
 
+@EVERYWHERE
 def test_chunks_of_workers_lie_in_the_bucket(bucket):
     """A worker opens it by its URL, with the credentials of its own environment."""
     objects = Objects(open_remote(bucket), RUN)
@@ -41,6 +43,7 @@ def test_chunks_of_workers_lie_in_the_bucket(bucket):
     assert not objects.missing([place])
 
 
+@EVERYWHERE
 def test_a_worker_of_another_bucket_is_refused(bucket):
     """It would write where nobody looks."""
     sink = Objects(open_remote(bucket), RUN).draft("a1").shelf().table("o1")

@@ -1,6 +1,7 @@
 """Two hosts that share nothing but a bucket: one run, one writer, nothing twice."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 from hosts import Host
@@ -14,10 +15,23 @@ STEPS = [
 ]
 
 
+def at(record):
+    """Return when a record was made, by the clock of who made it."""
+    return datetime.fromisoformat(record["at"])
+
+
 @pytest.fixture
 def hosts(tmp_path, bucket):
     """Return two hosts."""
-    return [Host(tmp_path, name, bucket, LOAD, *STEPS) for name in ("east", "west")]
+    return pair(tmp_path, bucket)
+
+
+def pair(folder, bucket, hours=0):
+    """Return two hosts; the clock of the second is so many hours ahead."""
+    return [
+        Host(folder, name, bucket, LOAD, *STEPS, hours=ahead)
+        for name, ahead in (("east", 0), ("west", hours))
+    ]
 
 
 def test_four_kernels_race_for_one_run(hosts):
@@ -43,9 +57,15 @@ def test_four_kernels_race_for_one_run(hosts):
     assert set(refused) <= {"NotTrusted", "TakenRun"}
 
 
-def test_a_run_moves_to_another_host_and_its_former_writer_is_fenced(hosts, bucket):
-    """Only a person's word takes it over: nobody can see from afar who is alive."""
-    east, west = hosts
+@pytest.mark.parametrize("hours", [0, -1, 1])
+def test_a_run_moves_to_another_host_and_its_former_writer_is_fenced(
+    tmp_path, bucket, hours
+):
+    """Only a person's word takes it over: nobody can see from afar who is alive.
+
+    Their clocks decide nothing: the epoch does.
+    """
+    east, west = pair(tmp_path, bucket, hours)
     with east.kernel() as there, west.kernel() as here:
         there.ok(LOAD, "c0")
         there.ok(STEPS[0], "c1")
@@ -58,10 +78,13 @@ def test_a_run_moves_to_another_host_and_its_former_writer_is_fenced(hosts, buck
         here.ok(STEPS[2], "c3")
         value = here.evaluate("c")
         late = there.run(STEPS[2], "c3")
+        records = west.history()
 
     assert foreign.error.startswith("NotTrusted")
     assert unknown.error.startswith("TakenRun")
     assert "--take-over" in unknown.error
     assert value == "[1, 2, 3]"
     assert late.status == "error"
+    ahead = (at(records[-1]) - at(records[0])).total_seconds()
+    assert abs(ahead - hours * 3600) < 600
     assert (east.ledger(), west.ledger()) == (["a", "b"], ["c"])

@@ -4,6 +4,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+from services import EVERYWHERE
 from unit.run.fakes import Lab
 
 from nbresume.compose.keeping import plan_collection, plan_erasure
@@ -47,6 +48,7 @@ def holding(lab, run_id):
     return [key for key in keys if b"canary" in lab.backend.read(key)]
 
 
+@EVERYWHERE
 def test_what_no_step_needs_goes(bucket):
     """The service says when a key was written; deleting is for good."""
     lab, k = ran(bucket)
@@ -66,6 +68,7 @@ def test_what_no_step_needs_goes(bucket):
     assert k["y"] == 300_001
 
 
+@EVERYWHERE
 def test_a_value_is_erased(bucket):
     """In the run and in its fork, and no key holds it afterwards."""
     lab, k = ran(bucket)
