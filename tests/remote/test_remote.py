@@ -155,6 +155,23 @@ def test_an_expired_token_is_told(proxy, bucket):
 
 @pytest.mark.clouds
 @pytest.mark.parametrize("service", ["az"], indirect=True)
+def test_a_shared_access_signature_is_enough_until_it_ends(
+    service, bucket, monkeypatch
+):
+    """It is not shown when it is refused."""
+    monkeypatch.delenv(service.secret)
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", service.token(hours=1))
+    open_remote(bucket).create("a", b"one")
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", service.token(hours=-1))
+    late = open_remote(bucket, patience_s=0)
+    for refused in (lambda: late.create("b", b""), lambda: late.names("")):
+        with pytest.raises(Unavailable, match="not accept these cred") as told:
+            refused()
+        assert "sig=" not in str(told.value)
+
+
+@pytest.mark.clouds
+@pytest.mark.parametrize("service", ["az"], indirect=True)
 def test_a_copy_that_may_come_later_is_not_relied_on(proxy, bucket):
     """Azure may answer 202 before the bytes are there: none is asked for."""
     backend = open_remote(bucket)
