@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nbresume.errors import Unfit
 from nbresume.store import disk
 from nbresume.store.port import (
     Begun,
@@ -257,7 +258,11 @@ class LocalBackend:
         if self._ready:
             return
         self._make_folder(STAGING)
-        _probe(self._path(STAGING))
+        try:
+            _probe(self._path(STAGING))
+        except Unfit as error:
+            # it is the store that a person chose a place for
+            raise disk.unfit(self.root, error.because) from error
         disk.make_folder(self.root)
         _collect(Path(self._path(STAGING)), before=time.time() - LEFTOVER_AGE_S)
         self._ready = True
