@@ -5,9 +5,12 @@ from email.utils import formatdate
 
 import pytest
 from conformance import BackendTests
+from obstore.exceptions import GenericError
+from proxy import Proxy
 from services import EVERYWHERE
 
 from nbresume.errors import KeyTaken, Unavailable, Unfit, UsageError
+from nbresume.store.remote_errors import reporting
 from nbresume.store.remote_open import open_remote
 
 CONDITIONS = ("if-none-match", "x-goog-if-generation-match")
@@ -142,6 +145,50 @@ def test_missing_credentials_are_told(monkeypatch, tmp_path, url, unset, env, sa
         open_remote(url, patience_s=0).create("a", b"")
 
     assert f"for example {unset}_" in told.value.remedy
+
+
+@pytest.mark.parametrize("status", [403, 404])
+@pytest.mark.parametrize(
+    ("url", "names", "path"),
+    [
+        ("s3://b/x", ("AWS_METADATA_ENDPOINT",), ""),
+        ("az://b/x", ("AZURE_MSI_ENDPOINT", "AZURE_STORAGE_ACCOUNT_NAME"), "/token"),
+    ],
+    ids=["s3", "az"],
+)
+def test_a_machine_that_has_no_credentials_to_give(
+    monkeypatch, url, names, path, status
+):
+    """What asks it is refused: that is neither a bucket nor what somebody has set."""
+    for name in [name for name in os.environ if name.startswith(("AWS", "AZURE"))]:
+        monkeypatch.delenv(name)
+    machine = Proxy("http://127.0.0.1:9")
+    machine.plan = lambda _: (status, False)
+    for name in names:
+        monkeypatch.setenv(name, machine.url + path if "ENDPOINT" in name else "acme")
+    try:
+        with pytest.raises(Unavailable, match=r"no credentials for .* were found"):
+            open_remote(url, patience_s=0).create("a", b"")
+    finally:
+        machine.close()
+
+    assert machine.seen
+
+
+def test_what_gives_tokens_may_refuse_them():
+    """Wrong credentials of Google and of an application are told as such."""
+    said = (
+        "Generic GCS error: Error performing token request: Error performing POST "
+        "https://tokens.invalid in 1ms - Server returned non-2xx status code: 400 Bad "
+        "Request: {}"
+    )
+
+    with (
+        pytest.raises(Unavailable, match="not accept these cred") as told,
+        reporting("a was not written", "gs://b/x"),
+    ):
+        raise GenericError(said)
+    assert "GOOGLE_" in told.value.remedy
 
 
 def test_an_expired_token_is_told(proxy, bucket):

@@ -21,12 +21,19 @@ _SKEWED = (
     "in a reasonable timeframe",
 )
 """How S3, Azure and Google say that a request was signed at a wrong time."""
+_NONE_FOUND = (
+    "/latest/api/token",
+    "/latest/meta-data/",
+    "/computeMetadata/",
+    "resource=https%3A%2F%2Fstorage.azure.com",
+)
+"""Where obstore asks a machine for credentials when the environment has none."""
 _DENIED = ("403 Forbidden", "401 Unauthorized", "ExpiredToken", "InvalidToken")
 """Of a listing, and of a token of S3, obstore says that like any failure."""
+_TOKEN, _REFUSED = "token request", "non-2xx status code: 4"
+"""Both: what gives tokens does not know who asks."""
 _NO_BUCKET = "404 Not Found"
 """The same: nothing else makes a listing fail so."""
-_NONE_FOUND = ("/latest/api/token", "token request", "/latest/meta-data/")
-"""Where obstore asks for credentials when the environment has none."""
 
 
 @contextmanager
@@ -57,17 +64,17 @@ def _failed(
     refused: str, url: str, error: Exception, *, is_denied: bool
 ) -> Unavailable:
     whole, said = str(error), _said(error)
-    if _NO_BUCKET in whole:
-        return _no_bucket(refused, url)
     if _one_of(_SKEWED, whole):
         because = f"the clock of {url} and that of this computer differ too much"
         remedy = "Set the clock of this computer, then try again."
-    elif is_denied or _one_of(_DENIED, whole):
-        because = f"{url} does not accept these credentials ({said})"
-        remedy = _set_credentials(url)
     elif _one_of(_NONE_FOUND, whole):
         because = f"no credentials for {url} were found ({said})"
         remedy = _set_credentials(url)
+    elif is_denied or _one_of(_DENIED, whole) or _is_token_refused(whole):
+        because = f"{url} does not accept these credentials ({said})"
+        remedy = _set_credentials(url)
+    elif _NO_BUCKET in whole:
+        return _no_bucket(refused, url)
     else:
         because = f"{url} was not reached or failed ({said})"
         remedy = "Check the network and the endpoint, then try again."
@@ -109,6 +116,10 @@ def _set_credentials(url: str) -> str:
         "Set the credentials of the service in the environment, for example "
         f"{names}, and restart the kernel."
     )
+
+
+def _is_token_refused(said: str) -> bool:
+    return _TOKEN in said and _REFUSED in said
 
 
 def _one_of(signs: tuple[str, ...], said: str) -> bool:
