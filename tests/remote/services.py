@@ -8,6 +8,7 @@ import base64
 import hashlib
 import hmac
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -170,7 +171,10 @@ def started(command, port):
     """Run a server until the end; return its address once it answers."""
     env = os.environ | {"PATH": f"{HERE}:{os.environ['PATH']}"}
     silent = subprocess.DEVNULL
-    server = subprocess.Popen(command, env=env, stdout=silent, stderr=silent)
+    # node from PyPI is a program that starts the real one: all of it ends together
+    server = subprocess.Popen(
+        command, env=env, stdout=silent, stderr=silent, start_new_session=True
+    )
     until = time.monotonic() + 60
     try:
         while server.poll() is None and time.monotonic() < until:
@@ -180,7 +184,7 @@ def started(command, port):
             time.sleep(0.1)
         yield f"http://127.0.0.1:{port}"
     finally:
-        server.terminate()
+        os.killpg(server.pid, signal.SIGTERM)
         server.wait()
 
 
