@@ -6,9 +6,8 @@ from memory once.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
-
-from msgspec import Struct
 
 from nbresume.settings import CHUNK_BYTES
 
@@ -17,7 +16,8 @@ _PADDING = 8
 _SMALLEST = CHUNK_BYTES // 4
 
 
-class Grid(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Grid:
     """How an array is cut: chunks of `rows` whole rows each."""
 
     shape: tuple[int, ...]
