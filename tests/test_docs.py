@@ -224,27 +224,40 @@ def test_every_read_only_program_is_documented():
     assert undocumented(READ_ONLY_PROGRAMS, found) == []
 
 
+VARIABLE = re.compile(r"NBRESUME_[A-Z_]*[A-Z]")
+
+
+def variables_read():
+    """Return the variables of the environment that the layer `compose` reads."""
+    modules = sorted((PACKAGE / "compose").glob("*.py"))
+    code = "".join(path.read_text(encoding="utf-8") for path in modules)
+    return set(VARIABLE.findall(code))
+
+
 def test_every_variable_is_documented_and_read():
     """The variables of the settings page are those that the code reads."""
-    code = (PACKAGE / "compose" / "__init__.py").read_text(encoding="utf-8")
-    variables = re.compile(r"NBRESUME_[A-Z_]*[A-Z]")
-    documented = set(variables.findall(reference("settings.md")))
+    documented = set(VARIABLE.findall(reference("settings.md")))
 
-    assert documented == set(variables.findall(code))
+    assert documented == variables_read()
+
+
+def test_no_layer_knows_a_variable_that_compose_does_not_read():
+    """A variable of ours that only another layer knew would be in no table."""
+    code = "".join(path.read_text() for path in sorted(PACKAGE.rglob("*.py")))
+
+    assert set(VARIABLE.findall(code)) == variables_read()
 
 
 def test_no_page_names_a_variable_that_is_not_read():
     """A setting that was renamed is renamed in every document."""
-    code = (PACKAGE / "compose" / "__init__.py").read_text(encoding="utf-8")
     # one is the tests' own
-    code += read("tests/browser/chromium.py")
-    variables = re.compile(r"NBRESUME_[A-Z_]*[A-Z]")
-    read_by_code = set(variables.findall(code))
+    own = set(VARIABLE.findall(read("tests/browser/chromium.py")))
+    read_by_code = variables_read() | own
 
     unknown = {
         page.name: found
         for page in PAGES
-        if (found := set(variables.findall(page.read_text())) - read_by_code)
+        if (found := set(VARIABLE.findall(page.read_text())) - read_by_code)
     }
 
     assert unknown == {}

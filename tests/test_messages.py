@@ -189,7 +189,7 @@ def is_given(word):
     return word.startswith(VARIES) or not word.islower() or word in WAYS
 
 
-WAYS = {"retry", "evidence", "abandon"}
+WAYS = {"retry", "evidence", "abandon", *cli.commands["key"].params[0].type.choices}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ STARTED = {"ipykernel"}
 NOT_ASKED_FOR = {
     "jupyter_client",
     "jupyter_server",
+    "keyring",
     "obstore",
     "papermill",
     "tornado",

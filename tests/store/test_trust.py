@@ -12,7 +12,7 @@ from nbresume.model.codec import encode_envelope
 from nbresume.model.digests import record_digest
 from nbresume.store import disk
 from nbresume.store.chain import Chain
-from nbresume.store.trust import Link, Trust, load_key, load_pins, save_pin
+from nbresume.store.trust import Link, Trust, load_keys, load_pins, save_pin
 
 OTHER = Trust(b"o" * 32)
 
@@ -137,6 +137,51 @@ def test_damage_in_the_middle_leaves_own_records_below(trust):
     assert sound(trust.vouch(links)) == [0, 2]
 
 
+def test_records_of_a_former_key_count_and_new_ones_are_signed_by_the_new_one(trust):
+    """After a rotation old records are own records, also at the head of a chain."""
+    rotated = Trust(b"n" * 32, former=[b"x" * 32, b"k" * 32])
+    links = chain_of(trust, trust)
+
+    assert rotated.vouch(links) == links
+    assert rotated.sign(record(2)).key_id == Trust(b"n" * 32).key_id
+    assert rotated.key_ids[0] == rotated.key_id
+    assert set(rotated.key_ids[1:]) == {trust.key_id, Trust(b"x" * 32).key_id}
+
+
+def test_a_wrong_signature_of_a_former_key_is_damage(trust):
+    """A former key is no way around the signature."""
+    rotated = Trust(b"n" * 32, former=[b"k" * 32])
+    links = chain_of(trust, trust)
+    forged = link_of(replace(links[1].envelope, payload={"n": 99}))
+
+    assert sound(rotated.vouch([links[0], forged])) == [0]
+
+
+def test_all_keys_know_a_mark_and_the_first_makes_it():
+    """A backup that was signed before a key was changed stays one's own."""
+    was = Trust(b"former" + bytes(26)).mark(b"a table of contents")
+    now = Trust(b"new" + bytes(29), former=[b"former" + bytes(26)])
+
+    assert now.knows(b"a table of contents", was)
+    assert not now.knows(b"another table", was)
+    assert not Trust(b"new" + bytes(29)).knows(b"a table of contents", was)
+    assert now.mark(b"x") == Trust(b"new" + bytes(29)).mark(b"x")
+
+
+def test_who_accepts_more_records_keeps_all_keys():
+    """Those of a former key count as before, and its order stays."""
+    former = [b"one" + bytes(29), b"two" + bytes(29)]
+    now = Trust(b"new" + bytes(29), former=former)
+
+    more = now.accepting({("run1", 0): "digest"})
+
+    assert more.key_ids == now.key_ids
+    assert more.mark(b"x") == now.mark(b"x")
+    links = chain_of(OTHER)
+    pin = {(links[0].envelope.id, 0): links[0].digest}
+    assert more.accepting(pin).vouch(links) == links
+
+
 def test_a_chain_in_the_journal_is_vouched_for(memory, trust):
     """What was appended is vouched for when it is read again."""
     chain = Chain(memory, trust, "c1")
@@ -149,11 +194,11 @@ def test_the_key_is_made_once_and_private(tmp_path):
     """The key is made at first use, and only its user may read it."""
     path = tmp_path / "jupyter" / "nbresume" / "key"
 
-    made = load_key(path, create=lambda: secrets.token_bytes(32))
+    made = load_keys(path, create=lambda: secrets.token_bytes(32))
 
-    assert len(made) == 32
-    assert load_key(path, create=lambda: b"x" * 32) == made
-    assert load_key(path, create=None) == made
+    assert [len(key) for key in made] == [32]
+    assert load_keys(path, create=lambda: b"x" * 32) == made
+    assert load_keys(path, create=None) == made
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert os.listdir(path.parent) == ["key"]  # noqa: PTH208
@@ -164,21 +209,21 @@ def test_of_two_makers_one_key_is_used_by_both(tmp_path):
     path = tmp_path / "key"
 
     def second():
-        load_key(path, create=lambda: b"b" * 32)
+        load_keys(path, create=lambda: b"b" * 32)
         return b"a" * 32
 
-    assert load_key(path, create=second) == b"b" * 32
+    assert load_keys(path, create=second) == (b"b" * 32,)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
 def test_a_key_that_others_can_read_is_refused(tmp_path, mode):
     """A key that is no secret any more signs nothing."""
     path = tmp_path / "key"
-    load_key(path, create=lambda: b"a" * 32)
+    load_keys(path, create=lambda: b"a" * 32)
     path.chmod(mode)
 
     with pytest.raises(NotTrusted, match="chmod 600"):
-        load_key(path, create=None)
+        load_keys(path, create=None)
 
 
 @pytest.mark.parametrize("text", ["", "zz" * 32, "aa" * 31, "ä" * 32])
@@ -189,7 +234,7 @@ def test_a_damaged_key_is_refused(tmp_path, text):
     path.chmod(0o600)
 
     with pytest.raises(NotTrusted, match="64 hexadecimal"):
-        load_key(path, create=lambda: b"a" * 32)
+        load_keys(path, create=lambda: b"a" * 32)
 
     assert path.read_text() == text
 
@@ -211,7 +256,7 @@ def test_the_folders_of_a_new_key_survive_power_loss(tmp_path, monkeypatch):
     """Every name on the way to it is flushed: all records hang on it."""
     flushed = folders_flushed(monkeypatch)
 
-    load_key(tmp_path / "new" / "nbresume" / "key", create=lambda: b"a" * 32)
+    load_keys(tmp_path / "new" / "nbresume" / "key", create=lambda: b"a" * 32)
 
     expected = [tmp_path, tmp_path / "new", tmp_path / "new" / "nbresume"]
     assert {str(path) for path in expected} <= set(flushed)
@@ -220,20 +265,29 @@ def test_the_folders_of_a_new_key_survive_power_loss(tmp_path, monkeypatch):
 def test_a_key_made_by_a_killed_process_survives_power_loss(tmp_path, monkeypatch):
     """Its maker may have ended before the folders were flushed."""
     path = tmp_path / "nbresume" / "key"
-    load_key(path, create=lambda: b"a" * 32)
+    load_keys(path, create=lambda: b"a" * 32)
     flushed = folders_flushed(monkeypatch)
 
-    load_key(path, create=None)
+    load_keys(path, create=None)
     assert flushed == []
-    load_key(path, create=lambda: b"b" * 32)
+    load_keys(path, create=lambda: b"b" * 32)
 
     assert set(flushed) == {str(tmp_path), str(tmp_path / "nbresume")}
+
+
+def test_former_keys_stand_below_the_first(tmp_path):
+    """After a rotation the file holds more than one key, the newest first."""
+    path = tmp_path / "key"
+    path.write_text("ab" * 32 + "\n" + "cd" * 32 + "\n")
+    path.chmod(0o600)
+
+    assert load_keys(path, create=None) == (b"\xab" * 32, b"\xcd" * 32)
 
 
 def test_no_key_is_made_by_reading(tmp_path):
     """A command that only looks makes no key."""
     with pytest.raises(NotTrusted, match="does not exist"):
-        load_key(tmp_path / "key", create=None)
+        load_keys(tmp_path / "key", create=None)
 
     assert list(tmp_path.iterdir()) == []
 

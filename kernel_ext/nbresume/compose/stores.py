@@ -6,11 +6,13 @@ The rule: the only place that names backends.
 import hashlib
 import re
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
+from nbresume.compose.keys import keys_of
 from nbresume.compose.system import PRODUCT
 from nbresume.model.codec import SCHEMAS, Schemas
 from nbresume.run.journal import Journal
@@ -28,7 +30,6 @@ from nbresume.store.trust import (
     Link,
     Trust,
     key_of_store,
-    load_key,
     load_pins,
     save_pin,
 )
@@ -114,20 +115,32 @@ def open_store(place: Place, *, create: bool, new_id: str = "") -> OpenStore:
         The folder cannot be used, or there is no store.
     SchemaError
         The store is of a format that this release cannot read.
+    UsageError, NotTrusted
+        The user's key cannot be used (as for `keys_of`).
     """
     backend = _open_backend(place.store, create=create)
     fresh = new_id or secrets.token_hex(16)
     layout = open_layout(backend, new_id=fresh if create else None)
-    if create:
-        load_key(place.key_file, create=lambda: secrets.token_bytes(32))
-    trust = trust_in(place, layout.store_id)
+    trust = trust_in(place, layout.store_id, create=create)
     return OpenStore(backend, layout.store_id, trust, place)
 
 
-def trust_in(place: Place, store_id: str) -> Trust:
-    """Return what vouches for the records of a store, wherever they lie now."""
-    key, pins = _key_or_none(place), load_pins(place.pins_file(store_id))
-    return Trust(key_of_store(key, store_id), pins=pins)
+def trust_in(place: Place, store_id: str, *, create: bool = False) -> Trust:
+    """Return what vouches for the records of a store, wherever they lie now.
+
+    Parameters
+    ----------
+    create
+        Make the user's key if there is none.
+
+    Raises
+    ------
+    UsageError, NotTrusted
+        The user's key cannot be used (as for `keys_of`).
+    """
+    keys = keys_of(place.key_file, create=create).all
+    first, *former = [key_of_store(key, store_id) for key in keys]
+    return Trust(first, former=former, pins=load_pins(place.pins_file(store_id)))
 
 
 def where(store: str, folder: Path = Path()) -> Path | str:
@@ -139,13 +152,6 @@ def _open_backend(store: Path | str, *, create: bool) -> Backend:
     if isinstance(store, str):
         return open_remote(store)
     return open_local(store, create=create)
-
-
-def _key_or_none(place: Place) -> bytes:
-    """Return the user's key; one that signed nothing if there is none yet."""
-    if not place.key_file.exists():
-        return secrets.token_bytes(32)
-    return load_key(place.key_file, create=None)
 
 
 def run_id_of(name: str) -> str:
@@ -180,6 +186,19 @@ def open_journal(
         product=PRODUCT,
         schemas=schemas,
     )
+
+
+def signers(store: OpenStore) -> Counter[str]:
+    """Return the public names of the keys under which chains end → how many.
+
+    Whoever wrote them: for listing only. A damaged record ends under no key.
+    """
+    chains = map(store.chain, store.backend.names("journal"))
+    heads = ((chain, chain.newest()) for chain in chains)
+    found = (
+        chain.read(newest).envelope for chain, newest in heads if newest is not None
+    )
+    return Counter(envelope.key_id if envelope else "" for envelope in found)
 
 
 def trust_store(store: OpenStore) -> list[str]:

@@ -77,7 +77,7 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Damaged
             It names this user's key, and is not what that key signed.
         """
-        if self.key_id != trust.key_id:
+        if self.key_id not in trust.key_ids:
             return False
         unsigned = msgspec.structs.replace(self, mac="")
         if not trust.knows(canonical(unsigned), self.mac):

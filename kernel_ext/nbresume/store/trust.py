@@ -40,36 +40,52 @@ class Link:
 
 
 class Trust:
-    """The key of a user, and the foreign records that this user accepted."""
+    """The keys of a user, and the foreign records that this user accepted."""
 
     def __init__(
-        self, key: bytes, *, pins: Mapping[tuple[str, int], str] | None = None
+        self,
+        key: bytes,
+        *,
+        former: Sequence[bytes] = (),
+        pins: Mapping[tuple[str, int], str] | None = None,
     ) -> None:
-        self._key = key
+        self._key_id = key_id_of(key)
+        self._keys = {key_id_of(one): one for one in (*former, key)}
+        """Public name → key; all of them verify, the one of `key_id` signs."""
         self._pins = dict(pins or {})
-        self._key_id = hmac.new(key, _FINGERPRINT, hashlib.sha256).hexdigest()[:16]
 
     def accepting(self, pins: Mapping[tuple[str, int], str]) -> "Trust":
         """Return one that accepts these records too, and keeps that nowhere."""
-        return Trust(self._key, pins=self._pins | dict(pins))
+        former = [self._keys[name] for name in reversed(self.key_ids[1:])]
+        key = self._keys[self._key_id]
+        return Trust(key, former=former, pins=self._pins | dict(pins))
 
     @property
     def key_id(self) -> str:
         """The public name of the key: 16 hex digits that tell nothing about it."""
         return self._key_id
 
+    @property
+    def key_ids(self) -> list[str]:
+        """The public names of all keys that verify, that of the signing one first."""
+        former = [name for name in reversed(self._keys) if name != self._key_id]
+        return [self._key_id, *former]
+
     def sign(self, envelope: Envelope) -> Envelope:
         """Return the envelope with this key's name and signature."""
         named = msgspec.structs.replace(envelope, key_id=self._key_id, mac="")
-        return msgspec.structs.replace(named, mac=self._mac(named))
+        return msgspec.structs.replace(named, mac=_mac(self._keys[self._key_id], named))
 
     def mark(self, data: bytes) -> str:
         """Return this key's signature of bytes that are no record."""
-        return hmac.new(self._key, _MARK + data, hashlib.sha256).hexdigest()
+        return _mark(self._keys[self._key_id], data)
 
     def knows(self, data: bytes, mark: str) -> bool:
-        """Say whether this key has signed these bytes."""
-        return hmac.compare_digest(self.mark(data).encode(), mark.encode())
+        """Say whether one of these keys has signed these bytes."""
+        return any(
+            hmac.compare_digest(_mark(key, data).encode(), mark.encode())
+            for key in self._keys.values()
+        )
 
     def vouch(self, links: Sequence[Link]) -> list[Link]:
         """Return the links; the damaged ones have lost their envelope.
@@ -94,12 +110,13 @@ class Trust:
         envelope = link.envelope
         if envelope is None or (after is not None and after.prev != link.digest):
             return False
-        if envelope.key_id == self._key_id:
+        own = self._keys.get(envelope.key_id)
+        if own is not None:
             # Even if the record after it names these bytes: it may be the one that
             # quarantined them.
             # as bytes: texts are compared only if they are ASCII
             return hmac.compare_digest(
-                self._mac(envelope).encode(), envelope.mac.encode()
+                _mac(own, envelope).encode(), envelope.mac.encode()
             )
         pinned = self._pins.get((envelope.id, link.revision)) == link.digest
         if after is None and not pinned:
@@ -115,9 +132,31 @@ class Trust:
             )
         return True
 
-    def _mac(self, envelope: Envelope) -> str:
-        signed = canonical(msgspec.structs.replace(envelope, mac=""))
-        return hmac.new(self._key, signed, hashlib.sha256).hexdigest()
+
+def _mark(key: bytes, data: bytes) -> str:
+    return hmac.new(key, _MARK + data, hashlib.sha256).hexdigest()
+
+
+def _mac(key: bytes, envelope: Envelope) -> str:
+    signed = canonical(msgspec.structs.replace(envelope, mac=""))
+    return hmac.new(key, signed, hashlib.sha256).hexdigest()
+
+
+def key_id_of(key: bytes) -> str:
+    """Return the public name of a key: 16 hex digits that tell nothing about it."""
+    return hmac.new(key, _FINGERPRINT, hashlib.sha256).hexdigest()[:16]
+
+
+def parse_keys(text: str) -> tuple[bytes, ...]:
+    """Return the keys in a text, the one that signs first; none if it is no such text.
+
+    Each is 64 hexadecimal digits; commas or white space stand between them.
+    """
+    try:
+        keys = tuple(map(bytes.fromhex, text.replace(",", " ").split()))
+    except ValueError:
+        return ()
+    return keys if all(len(key) == KEY_BYTES for key in keys) else ()
 
 
 def key_of_store(key: bytes, store_id: str) -> bytes:
@@ -129,13 +168,14 @@ def key_of_store(key: bytes, store_id: str) -> bytes:
     return hmac.new(key, f"nbresume store {store_id}".encode(), hashlib.sha256).digest()
 
 
-def load_key(path: Path, *, create: Callable[[], bytes] | None) -> bytes:
-    """Return the user's key; it is made and kept durably at first use.
+def load_keys(path: Path, *, create: Callable[[], bytes] | None) -> tuple[bytes, ...]:
+    """Return the user's keys; the first is made and kept durably at first use.
 
     Parameters
     ----------
     path
-        Its file: 64 hexadecimal digits that only this user may read.
+        Their file, which only this user may read: 64 hexadecimal digits, and below
+        them, after a rotation, those of former keys.
     create
         Makes 32 random bytes; None if a missing key is not to be made.
 
@@ -169,15 +209,12 @@ def load_key(path: Path, *, create: Callable[[], bytes] | None) -> bytes:
                 path, "others may read or change it", f"Type chmod 600 {path}"
             )
         text = path.read_bytes().decode("ascii", "replace").strip()
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        key = b""
-    if len(key) != KEY_BYTES:
+    keys = parse_keys(text)
+    if not keys:
         raise _no_key(
             path, "it is not 64 hexadecimal digits", "Put the file back from a copy."
         )
-    return key
+    return keys
 
 
 class _Pin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -31,6 +31,7 @@ from nbresume.ui.backups import export_, import_
 from nbresume.ui.cell_locks import unlock_cells
 from nbresume.ui.deciding import ask_to_decide
 from nbresume.ui.keeping import erase, gc
+from nbresume.ui.keys import key
 from nbresume.ui.other_runs import StoreName, compare, diff, fork, runs, say, store_in
 
 _NOTEBOOK = click.argument("notebook", type=click.Path(path_type=Path))
@@ -333,7 +334,7 @@ def migrate(folder: Path | str, because: str, *, undo: bool, take_over: bool) ->
         )
 
 
-for command in (runs, fork, compare, diff, export_, import_, erase, gc):
+for command in (runs, fork, compare, diff, export_, import_, erase, gc, key):
     cli.add_command(command)
 
 
