@@ -28,8 +28,8 @@ VARIES = "\0"
 VERBS = """
 Ask Bind Call Check Choose Close Copy Correct Create Define Delete Draft End Export
 Find Free Give Go Hand If Import Install Keep Leave Let Load Look Make Move Name
-Pass Put Report Restart Restore Return Run Save See Send Set Settle Start Take To Try
-Type Use Wait Write
+Open Pass Put Report Restart Restore Return Run Save See Send Set Settle Start Take
+To Try Type Use Wait Write
 """
 """What a remedy begins with: somebody is told to do it (`If` and `To` lead there)."""
 FOREIGN = {
@@ -39,7 +39,7 @@ FOREIGN = {
     "KeyError": {"capture/known.py"},
     "PermissionError": {"compose/processes.py"},
     "TypeError": {"store/remote.py"},
-    "ValueError": {"capture/process_options.py"},
+    "ValueError": {"capture/process_options.py", "store/datakeys.py"},
 }
 """Errors of Python that are raised on purpose: what `getattr` has to raise, what cannot
 happen, and what the caller catches."""

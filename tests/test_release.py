@@ -18,6 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 STARTED = {"ipykernel"}
 """Not imported: the kernel in which steps run is another process."""
 NOT_ASKED_FOR = {
+    "cryptography",
     "jupyter_client",
     "jupyter_server",
     "keyring",

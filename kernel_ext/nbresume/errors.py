@@ -27,6 +27,7 @@ The tree is grouped by what the caller can do about it::
        ├─ KeyMissing           a key that should be there is not
        ├─ Damaged              bytes are not what their digest says
        ├─ Unavailable          the device or service failed
+       ├─ SealedError          values are encrypted, and their key is not here
        └─ Unfit                this folder cannot keep the promises
 
     FencedError (BaseException): another kernel took the run over. Final; a user's
@@ -70,6 +71,7 @@ class ErrorKind(StrEnum):
     EFFECT = "effect"
     EFFECT_NOT_KEPT = "effect-not-kept"
     LOOP = "loop"
+    SEALED = "sealed"
 
 
 class _Told(BaseException):
@@ -241,6 +243,12 @@ class Unavailable(StoreError):
     """The device or service failed (full disk, input/output error, no rights)."""
 
     kind = ErrorKind.UNAVAILABLE
+
+
+class SealedError(StoreError):
+    """Values are encrypted under a key that is not here, or should be and are not."""
+
+    kind = ErrorKind.SEALED
 
 
 class Unfit(StoreError):

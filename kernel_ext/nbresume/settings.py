@@ -52,6 +52,9 @@ class Settings:
     store: str = ".nbresume"
     """Folder of the store, relative to the notebook's folder or absolute; or the URL of
     an object store (``s3://bucket/prefix``)."""
+    encrypt: bool = False
+    """Values are encrypted where a new store is made, and a store that keeps them in
+    the clear is refused. Any text in the variable says yes."""
     run: str = ""
     """The run to use, whatever the notebook's path says: a run id (16 hexadecimal
     digits) or any name. Needed where the front end tells no notebook path."""
@@ -79,6 +82,10 @@ class Settings:
 
 PACK_LIMIT_BYTES = MIB
 """Payloads below this lie in the record's pack, others are zarr arrays."""
+
+CIPHER: Final = "aes-256-gcm"
+"""What ``store.json`` calls the encryption of `store.sealing`; another form of it gets
+another name."""
 
 CHUNK_BYTES = 4 * MIB
 """Aim for the size of one chunk of an array."""

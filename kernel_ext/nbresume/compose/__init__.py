@@ -29,6 +29,7 @@ def settings_from_environment() -> Settings:
     default = Settings()
     return Settings(
         store=env.get("NBRESUME_STORE", default.store),
+        encrypt=env.get("NBRESUME_ENCRYPT", "") != "",
         run=env.get("NBRESUME_RUN", default.run),
         attended=env.get("NBRESUME_UNATTENDED", "") == "",
         retry=env.get("NBRESUME_RETRY", "") != "",
@@ -75,7 +76,11 @@ def data_folder() -> Path:
 
 def place_of(folder: Path, settings: Settings) -> Place:
     """Return where the store of notebooks in a folder lies."""
-    return Place(store=where(settings.store, folder), data=data_folder())
+    return Place(
+        store=where(settings.store, folder),
+        data=data_folder(),
+        encrypt=settings.encrypt,
+    )
 
 
 def new_run_id() -> str:

@@ -1,10 +1,12 @@
 """Opens a store for checkpoints of your own."""
 
 import os
+from pathlib import Path
 
-from nbresume.compose import data_folder
-from nbresume.compose.stores import OpenStore, Place, open_store, where
+from nbresume.compose import place_of, settings_from_environment
+from nbresume.compose.stores import OpenStore, open_store
 from nbresume.compose.system import RandomIds, SystemClock
+from nbresume.settings import Settings
 from nbresume.store.checkpoints import CheckpointStore
 
 
@@ -17,9 +19,10 @@ def open_checkpoints(folder: str | os.PathLike[str]) -> CheckpointStore:
         The store's folder, for example ``.nbresume``, or its URL, for example
         ``s3://bucket/prefix``.
     """
-    store: OpenStore = open_store(
-        Place(store=where(os.fspath(folder)), data=data_folder()), create=True
+    settings = Settings(
+        store=os.fspath(folder), encrypt=settings_from_environment().encrypt
     )
+    store: OpenStore = open_store(place_of(Path(), settings), create=True)
     ids = RandomIds()
     return CheckpointStore(
         store.backend, store.trust, now=SystemClock().now, new_nonce=ids.nonce

@@ -96,6 +96,8 @@ def open_session(
         Go on with this run, whatever the notebook's path says.
     """
     store = open_store(place, create=True)
+    if store.notice:
+        world.screen.say(store.notice)
     named = run_id or run_id_of(settings.run)
     chosen = choose_run(store.runs(), world, named=named)
     return open_run(namespace, world, store, settings, run_id=chosen)

@@ -9,16 +9,19 @@ import secrets
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nbresume.compose.keys import keys_of
+from nbresume.compose.keys import Keys, keys_of
 from nbresume.compose.system import PRODUCT
+from nbresume.errors import SealedError
 from nbresume.model.codec import SCHEMAS, Schemas
 from nbresume.run.journal import Journal
 from nbresume.run.moves import chain_in_use
 from nbresume.run.ports import World
 from nbresume.run.runs import Runs
+from nbresume.settings import CIPHER
 from nbresume.store.chain import Chain
 from nbresume.store.layout import open_layout
 from nbresume.store.local_open import open_local
@@ -29,10 +32,14 @@ from nbresume.store.seen import Seen
 from nbresume.store.trust import (
     Link,
     Trust,
+    key_id_of,
     key_of_store,
     load_pins,
     save_pin,
 )
+
+if TYPE_CHECKING:
+    from nbresume.store.datakeys import DataKeys
 
 _RUN = re.compile(r"[0-9a-f]{16}")
 
@@ -43,6 +50,8 @@ class Place(Struct, frozen=True):
     store: Path | str
     """A folder, or the URL of an object store."""
     data: Path
+    encrypt: bool = False
+    """A new store is encrypted, and one that is not is refused."""
 
     @property
     def key_file(self) -> Path:
@@ -65,6 +74,14 @@ class OpenStore(Struct, frozen=True):
     store_id: str
     trust: Trust
     place: Place
+    data_keys: "DataKeys | None" = None
+    """What opens the values; None if they are not encrypted."""
+    notice: str = ""
+    """What a person has to know now; empty if nothing."""
+
+    def loss(self) -> str:
+        """Return why no value can be read, for people; empty if they can."""
+        return self.data_keys.loss() if self.data_keys is not None else ""
 
     def chain(self, checkpoint_id: str) -> Chain:
         """Return a chain of this store."""
@@ -117,30 +134,67 @@ def open_store(place: Place, *, create: bool, new_id: str = "") -> OpenStore:
         The store is of a format that this release cannot read.
     UsageError, NotTrusted
         The user's key cannot be used (as for `keys_of`).
+    SealedError
+        With `create`: its values are encrypted and the key is not here; or they are
+        not, and have to be.
     """
     backend = _open_backend(place.store, create=create)
     fresh = new_id or secrets.token_hex(16)
-    layout = open_layout(backend, new_id=fresh if create else None)
-    trust = trust_in(place, layout.store_id, create=create)
-    return OpenStore(backend, layout.store_id, trust, place)
+    cipher = CIPHER if place.encrypt else ""
+    layout = open_layout(backend, new_id=fresh if create else None, cipher=cipher)
+    if create and place.encrypt and not layout.cipher:
+        raise _in_the_clear(place)
+    # Another key in the place of a lost one would only hide that it is lost.
+    is_new = create and not (layout.cipher and backend.names("keys"))
+    keys = keys_of(place.key_file, create=is_new)
+    trust = _trust(place, layout.store_id, keys)
+    if not layout.cipher:
+        return OpenStore(backend, layout.store_id, trust, place)
+    # a store in the clear does without these
+    from nbresume.store.datakeys import DataKeys  # noqa: PLC0415
+    from nbresume.store.sealed import SealedBackend  # noqa: PLC0415
+
+    source = keys.source if keys.is_known else ""
+    own = {key_id_of(key): key for key in _keys_in(layout.store_id, keys)}
+    data_keys = DataKeys(backend, layout.store_id, own, source=source)
+    notice = ""
+    if create and data_keys.ensure():
+        notice = (
+            f"values in this store are encrypted, and nothing but your key "
+            f"({trust.key_id}, {source}) opens them: keep a copy of it apart from the "
+            "store (nbresume key export)"
+        )
+    sealed = SealedBackend(backend, data_keys, layout.store_id)
+    return OpenStore(sealed, layout.store_id, trust, place, data_keys, notice)
 
 
-def trust_in(place: Place, store_id: str, *, create: bool = False) -> Trust:
+def _in_the_clear(place: Place) -> SealedError:
+    return SealedError(
+        f"the store {place.store} was not opened",
+        because="it keeps values in the clear, and NBRESUME_ENCRYPT is set",
+        remedy="Set NBRESUME_STORE to a new folder, which is encrypted from its first "
+        "byte on; or unset NBRESUME_ENCRYPT.",
+    )
+
+
+def trust_in(place: Place, store_id: str) -> Trust:
     """Return what vouches for the records of a store, wherever they lie now.
-
-    Parameters
-    ----------
-    create
-        Make the user's key if there is none.
 
     Raises
     ------
     UsageError, NotTrusted
         The user's key cannot be used (as for `keys_of`).
     """
-    keys = keys_of(place.key_file, create=create).all
-    first, *former = [key_of_store(key, store_id) for key in keys]
+    return _trust(place, store_id, keys_of(place.key_file, create=False))
+
+
+def _trust(place: Place, store_id: str, keys: Keys) -> Trust:
+    first, *former = _keys_in(store_id, keys)
     return Trust(first, former=former, pins=load_pins(place.pins_file(store_id)))
+
+
+def _keys_in(store_id: str, keys: Keys) -> list[bytes]:
+    return [key_of_store(key, store_id) for key in keys.all]
 
 
 def where(store: str, folder: Path = Path()) -> Path | str:

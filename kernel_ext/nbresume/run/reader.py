@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
-from nbresume.errors import Damaged, NotTrusted, SchemaError
+from nbresume.errors import Damaged, NotTrusted, SchemaError, SealedError
 from nbresume.model.codec import (
     SCHEMAS,
     Schemas,
@@ -146,8 +146,9 @@ class JournalReader:
         try:
             data = self.objects.read_slice(fold)
             state = decode(data, RunState, name=f"fold {fold.revision}")
-        except Damaged:
-            # damaged, or of a release that folds otherwise: the records say it all
+        except (Damaged, SealedError):
+            # damaged, without its key, or of a release that folds otherwise: the
+            # records say it all
             _log.warning("fold at revision %d cannot be read", fold.revision)
             return False
         between = [
@@ -213,7 +214,7 @@ class JournalReader:
                 at=envelope.updated_at,
             )
             if isinstance(record, Forked):
-                self.state.share(self.shared(record))
+                self._share(record)
             if isinstance(record, Committed) and record.fold is not None:
                 self._note_fold(record.fold)
             if isinstance(record, MadeCurrent):
@@ -236,6 +237,18 @@ class JournalReader:
         except SchemaError:
             self.counts.schema_mismatches += 1
             raise
+
+    def _share(self, record: Forked) -> None:
+        try:
+            self.state.share(self.shared(record))
+        except SealedError:
+            if not self._inspects:
+                raise
+            # the decisions of its own are told all the same
+            self._world.screen.say(
+                f"what this run shares with run {record.origin.run} is encrypted, and "
+                "its key is not here: these steps are not listed"
+            )
 
     def _recall(self, record: MadeCurrent) -> None:
         """Put a commit that counts again back into the state if it was trimmed."""

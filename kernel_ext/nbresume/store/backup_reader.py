@@ -225,6 +225,11 @@ class BackupReader:
         check_key(key)
         return ""
 
+    def codecs(self, folder: str) -> tuple[()]:
+        """Return nothing: the files hold what was written."""
+        check_key(folder)
+        return ()
+
     def prune(self, folder: str) -> None:
         """Refuse: a backup is only read."""
         raise _only_read(folder)

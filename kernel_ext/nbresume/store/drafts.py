@@ -258,9 +258,12 @@ class Draft:
     def _write_array(self, array: _Array, written: list[str]) -> str:
         folder = f"{self._folder}/{array.name}"
         grid = array.grid
-        codecs = array.codec.metadata if array.codec else ()
+        codecs = array.codec.metadata if array.codec else []
         metadata = groups.array_metadata(
-            grid.shape, array.dtype, grid.chunk_shape, codecs
+            grid.shape,
+            array.dtype,
+            grid.chunk_shape,
+            [*codecs, *self._backend.codecs(folder)],
         )
         self._write(f"{folder}/{groups.METADATA}", metadata, written)
         digests = array.digest.chunks

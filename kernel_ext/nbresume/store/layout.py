@@ -12,12 +12,13 @@ from msgspec import Struct
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken, SchemaError, UsageError
 from nbresume.model.codec import canonical
-from nbresume.settings import __version__
+from nbresume.settings import CIPHER, __version__
 from nbresume.store.port import Backend
 
 KEY = "store.json"
 FORMAT = 1
 DIGEST = "blake3"
+CIPHERS = ("", CIPHER)
 _STORE_ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -28,10 +29,14 @@ class Layout(Struct, frozen=True):
     """Version of everything that is stored."""
     store_id: str
     """32 hex digits, chosen when the store was made."""
+    cipher: str = ""
+    """How payloads are encrypted; empty if they are not."""
 
 
-def open_layout(backend: Backend, *, new_id: str | None) -> Layout:
+def open_layout(backend: Backend, *, new_id: str | None, cipher: str = "") -> Layout:
     """Return the layout of the store; a new store is given the id `new_id`.
+
+    `cipher` is how a new store is encrypted; one that is there stays as it is.
 
     Raises
     ------
@@ -59,7 +64,7 @@ def open_layout(backend: Backend, *, new_id: str | None) -> Layout:
         "format": FORMAT,
         "id": new_id,
         "digest": DIGEST,
-        "cipher": "",
+        "cipher": cipher,
         "writer": f"nbresume {__version__}",
     }
     try:
@@ -67,7 +72,7 @@ def open_layout(backend: Backend, *, new_id: str | None) -> Layout:
     except KeyTaken:
         # Another kernel made the store at the same moment: it has one id, theirs.
         return _parse(backend.read(KEY))
-    return Layout(format=FORMAT, store_id=new_id)
+    return Layout(format=FORMAT, store_id=new_id, cipher=cipher)
 
 
 def _parse(data: bytes) -> Layout:
@@ -83,12 +88,14 @@ def _parse(data: bytes) -> Layout:
         raise _unknown(f"format {version}", f"format {FORMAT}", found)
     if found.get("digest") != DIGEST:
         raise _unknown(f"digest {found.get('digest')}", DIGEST, found)
-    if found.get("cipher") != "":
-        raise _unknown(f"cipher {found.get('cipher')}", "unencrypted stores", found)
+    cipher = found.get("cipher")
+    if cipher not in CIPHERS:
+        supported = f"{CIPHER}, and stores that are not encrypted"
+        raise _unknown(f"cipher {cipher}", supported, found)
     store_id = found.get("id")
     if not isinstance(store_id, str) or not _STORE_ID.fullmatch(store_id):
         raise _damaged("it holds no store id")
-    return Layout(format=version, store_id=store_id)
+    return Layout(format=version, store_id=store_id, cipher=cipher)
 
 
 def _unknown(what: str, supported: str, document: dict[str, Any]) -> SchemaError:

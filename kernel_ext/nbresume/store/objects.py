@@ -35,7 +35,8 @@ class Objects:
         self._run_id = run_id
         self._told = told
         self._rooted = False
-        self._known = chunks.Known()
+        # what is encrypted opens in its own place alone
+        self._known = chunks.Known(can_link=not backend.codecs(ROOT))
         self._packs: dict[str, int] = {}
         """Folder → bytes of each pack that was written from here, until it is shown."""
 
@@ -182,7 +183,8 @@ class Objects:
             size = self._backend.size(f"{folder}/{PACK_CHUNK}")
         if size is None:
             return None
-        data = groups.array_metadata((size,), "uint8", (size,))
+        codecs = self._backend.codecs(folder)
+        data = groups.array_metadata((size,), "uint8", (size,), codecs)
         return f"{folder}/{groups.METADATA}", data
 
     def make_root(self) -> None:

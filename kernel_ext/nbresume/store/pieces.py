@@ -71,7 +71,8 @@ class Sink(Struct, frozen=True):
         folder = f"{self.name}-{number}"
         digest = self._create(f"{folder}/{ONLY}", data)
         length = self.backend.size(f"{self.folder}/{folder}/{ONLY}")
-        metadata = groups.array_metadata((length,), "uint8", (max(length, 1),))
+        codecs = self.backend.codecs(f"{self.folder}/{folder}")
+        metadata = groups.array_metadata((length,), "uint8", (max(length, 1),), codecs)
         self._create(f"{folder}/{groups.METADATA}", metadata)
         return digest, length
 
@@ -201,9 +202,10 @@ class Shelf:
         self._check_room(name, prod(counts) * prod(chunk_shape) * item)
         sink = self._sink(name)
         self._arrays.append(sink.name)
-        metadata = groups.array_metadata(shape, dtype, chunk_shape)
-        key = f"{self._folder}/{sink.name}/{groups.METADATA}"
-        self._backend.create(key, metadata)
+        folder = f"{self._folder}/{sink.name}"
+        codecs = self._backend.codecs(folder)
+        metadata = groups.array_metadata(shape, dtype, chunk_shape, codecs)
+        self._backend.create(f"{folder}/{groups.METADATA}", metadata)
         return sink
 
     def table(self, name: str) -> Sink:

@@ -9,7 +9,7 @@ keys (``journal/<id>/0000000003.rec``), never of paths.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken, UsageError
 
@@ -219,3 +219,9 @@ class Backend(Protocol):
 
     def free_bytes(self) -> int | None:
         """Return how many bytes may still be written; None if nobody can tell."""
+
+    def codecs(self, folder: str) -> Sequence[Mapping[str, Any]]:
+        """Return what zarr undoes first when it reads a file of the folder itself.
+
+        Nothing if the files hold the bytes that were written.
+        """

@@ -148,6 +148,8 @@ def ask(
         notices.append(line)
         say(line)
 
+    if loss := store.loss():
+        tell(loss)
     world = world_of(notebook, tell, actor=actor)
     named = run_id_of(settings.run)
     run_id = choose_run(store.runs(), world, named=named, may_see=may_see)

@@ -62,14 +62,22 @@ def store_in(folder: Path | str) -> OpenStore:
         The folder is no store.
     """
     if isinstance(folder, str):
-        return open_store(Place(store=folder, data=data_folder()), create=False)
+        return _told(open_store(Place(store=folder, data=data_folder()), create=False))
     if not (folder / "store.json").exists():
         raise UsageError(
             f"{folder} was not opened",
             because="it is no store (it has no store.json)",
             remedy="Name a store, usually the folder .nbresume beside the notebook.",
         )
-    return open_store(Place(store=folder.absolute(), data=data_folder()), create=False)
+    place = Place(store=folder.absolute(), data=data_folder())
+    return _told(open_store(place, create=False))
+
+
+def _told(store: OpenStore) -> OpenStore:
+    """Return the store, after telling that its values cannot be read."""
+    if loss := store.loss():
+        say(loss)
+    return store
 
 
 @click.command()

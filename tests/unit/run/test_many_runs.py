@@ -36,7 +36,8 @@ class Counted:
             self.asked[name] += 1
             return found(*args, **options)
 
-        return call if callable(found) else found
+        # what zarr is told is no question to the place
+        return call if callable(found) and name != "codecs" else found
 
 
 class Opened:

@@ -1,0 +1,250 @@
+"""The data keys of an encrypted store, each wrapped under keys of its users.
+
+The rule: ``keys/<data key>/<key>`` is created once and never changed; a data key is
+readable as long as one of its wraps is, so a new wrap is there before an old one goes.
+The user's keys encrypt nothing but data keys: changing one rewrites no payload.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from nbresume.errors import Damaged, KeyMissing, SealedError
+from nbresume.model.codec import canonical, decode
+from nbresume.settings import CIPHER
+from nbresume.store.port import Backend
+from nbresume.store.sealing import ID_BYTES, KEY_BYTES, DataKey, aead_of
+
+FOLDER = "keys"
+_WRAP = b"nbresume wrap 1"
+_NONCE_BYTES = 12
+_ID = re.compile(rf"[0-9a-f]{{{2 * ID_BYTES}}}")
+
+
+class Wrap(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A data key, encrypted under a key of a user."""
+
+    cipher: str
+    nonce: str
+    wrapped: str
+
+
+class Held(Struct, frozen=True):
+    """Data keys that a worker was sent: they open values, and sign nothing."""
+
+    keys: dict[bytes, DataKey]
+
+    def __repr__(self) -> str:
+        """Return nothing of them."""
+        return f"<{len(self.keys)} data keys>"
+
+    def held(self) -> "Held":
+        """Return these."""
+        return self
+
+    def find(self, data_id: bytes) -> DataKey:
+        """Return a data key by its id.
+
+        Raises
+        ------
+        SealedError
+            It was not sent.
+        """
+        if data_id not in self.keys:
+            raise SealedError(
+                "a worker did not read a value",
+                because=f"it was not sent the data key {data_id.hex()}",
+                remedy="Load the collection again, in a kernel whose key opens it.",
+            )
+        return self.keys[data_id]
+
+    def current(self) -> DataKey:
+        """Return the data key for what is written now."""
+        return self.keys[min(self.keys)]
+
+
+class DataKeys:
+    """The data keys of one store, as far as this user's keys open them."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        store_id: str,
+        keys: Mapping[str, bytes],
+        *,
+        source: str = "",
+    ) -> None:
+        self._backend = backend
+        self._store_id = store_id
+        self._keys = dict(keys)
+        """Public name → this user's key of the store; new wraps are under the first."""
+        self._source = source
+        """Where the user's keys come from, for people; empty if there is none."""
+        self._found: dict[bytes, DataKey] = {}
+        self._reason = ""
+
+    def find(self, data_id: bytes) -> DataKey:
+        """Return a data key by its id.
+
+        Raises
+        ------
+        SealedError
+            None of the user's keys opens it.
+        """
+        if data_id not in self._found:
+            # another kernel may have made it since
+            self._open(data_id.hex())
+        if data_id not in self._found:
+            raise self.lost("a value was not read", data_id.hex())
+        return self._found[data_id]
+
+    def current(self) -> DataKey:
+        """Return the data key for what is written now.
+
+        Raises
+        ------
+        SealedError
+            None of the user's keys opens one.
+        """
+        if not self._found:
+            for data_id in self.ids():
+                self._open(data_id)
+        if not self._found:
+            raise self.lost("the store's values were neither read nor written")
+        return self._found[min(self._found)]
+
+    def held(self) -> Held:
+        """Return the data keys that are open to this user, for workers.
+
+        Raises
+        ------
+        SealedError
+            None of the user's keys opens one.
+        """
+        self.current()
+        for data_id in self.ids():
+            if bytes.fromhex(data_id) not in self._found:
+                self._open(data_id)
+        return Held(dict(self._found))
+
+    def ensure(self) -> bool:
+        """Make the first data key of a store that holds nothing yet; say whether.
+
+        Raises
+        ------
+        SealedError
+            There are data keys, and none of the user's keys opens one; or they are
+            gone.
+        """
+        is_new = not self.ids() and not self._backend.names("journal")
+        if is_new:
+            # Of two kernels that do this at once both keys stay: a file names its own.
+            self._wrap(
+                DataKey(
+                    id=secrets.token_bytes(ID_BYTES),
+                    secret=secrets.token_bytes(KEY_BYTES),
+                )
+            )
+        self.current()
+        return is_new
+
+    def ids(self) -> list[str]:
+        """Return the ids of all data keys of the store."""
+        return sorted(filter(_ID.fullmatch, self._backend.names(FOLDER)))
+
+    def holders(self) -> set[str]:
+        """Return the public names of the keys under which data keys are wrapped."""
+        return {
+            key_id
+            for data_id in self.ids()
+            for key_id in self._backend.names(f"{FOLDER}/{data_id}")
+        }
+
+    def loss(self) -> str:
+        """Return what is lost without a key; empty if one of the user's opens it."""
+        try:
+            self.current()
+        except SealedError as error:
+            return str(error)
+        return ""
+
+    def lost(self, refused: str, data_id: str = "") -> SealedError:
+        """Return the error that says which key is missing, and what is lost with it."""
+        own = f"yours is {next(iter(self._keys))} ({self._source})"
+        if not self._source:
+            own = "you have none"
+        others = sorted(self.holders() - set(self._keys))
+        if self._reason:
+            because = self._reason
+        elif others:
+            because = f"they take the key {' or '.join(others)}, and {own}"
+        elif data_id:
+            because = f"its data key ({FOLDER}/{data_id}) is gone"
+        else:
+            because = f"the store's data keys (its folder {FOLDER}) are gone"
+        return SealedError(
+            refused,
+            because=f"{because}. Lost without it are the values, outputs, cell texts, "
+            "previews and results of effects that the store holds; what was decided "
+            "can still be read (nbresume status NOTEBOOK)",
+            remedy="Put the key back (NBRESUME_KEY, or the key file). If it is gone "
+            "for good, set NBRESUME_STORE to a new folder and run the steps again.",
+            holders=others,
+        )
+
+    def _open(self, data_id: str) -> None:
+        names = self._backend.names(f"{FOLDER}/{data_id}")
+        for key_id in [key_id for key_id in self._keys if key_id in names]:
+            key = f"{FOLDER}/{data_id}/{key_id}"
+            try:
+                secret = self._unwrap(data_id, key_id, self._backend.read(key))
+            except KeyMissing:
+                continue
+            except (Damaged, ValueError) as error:
+                self._reason = f"{key} is damaged ({type(error).__name__})"
+                continue
+            found = DataKey(bytes.fromhex(data_id), secret)
+            self._found[found.id] = found
+            return
+
+    def _wrap(self, data_key: DataKey) -> None:
+        key_id = next(iter(self._keys))
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        about = self._about(data_key.id.hex(), key_id)
+        sealed = aead_of(_wrapping(self._keys[key_id])).encrypt(
+            nonce, data_key.secret, about
+        )
+        wrap = Wrap(cipher=CIPHER, nonce=nonce.hex(), wrapped=sealed.hex())
+        self._backend.create(
+            f"{FOLDER}/{data_key.id.hex()}/{key_id}", canonical(wrap) + b"\n"
+        )
+
+    def _unwrap(self, data_id: str, key_id: str, data: bytes) -> bytes:
+        wrap = decode(data, Wrap, name=f"{FOLDER}/{data_id}/{key_id}")
+        if wrap.cipher != CIPHER:
+            raise ValueError
+        aead = aead_of(_wrapping(self._keys[key_id]))
+        # it comes with the cipher
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415
+
+        try:
+            secret: bytes = aead.decrypt(
+                bytes.fromhex(wrap.nonce),
+                bytes.fromhex(wrap.wrapped),
+                self._about(data_id, key_id),
+            )
+        except InvalidTag as error:
+            raise ValueError from error
+        return secret
+
+    def _about(self, data_id: str, key_id: str) -> bytes:
+        return f"{CIPHER} {self._store_id}/{data_id}/{key_id}".encode()
+
+
+def _wrapping(key: bytes) -> bytes:
+    """Return the key that wraps: what signs records encrypts nothing."""
+    return hmac.new(key, _WRAP, hashlib.sha256).digest()
