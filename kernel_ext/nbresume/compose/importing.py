@@ -78,7 +78,7 @@ def import_backup(
     StoreError
         The store cannot be written; no run of the backup is in it then.
     """
-    trust = trust_in(place, reader.contents.store_id)
+    trust = trust_in(place, reader.contents.store_id, reader)
     checked = check(reader, trust, place, world)
     contents = _chosen(checked, runs)
     problems = checked.problems_of([*contents.runs, *contents.checkpoints])

@@ -36,6 +36,7 @@ from nbresume.store.trust import (
     key_of_store,
     load_pins,
     save_pin,
+    vouched_in,
 )
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def open_store(place: Place, *, create: bool, new_id: str = "") -> OpenStore:
     # Another key in the place of a lost one would only hide that it is lost.
     is_new = create and not (layout.cipher and backend.names("keys"))
     keys = keys_of(place.key_file, create=is_new)
-    trust = _trust(place, layout.store_id, keys)
+    trust = _trust(place, layout.store_id, keys, backend)
     if not layout.cipher:
         return OpenStore(backend, layout.store_id, trust, place)
     # a store in the clear does without these
@@ -177,20 +178,27 @@ def _in_the_clear(place: Place) -> SealedError:
     )
 
 
-def trust_in(place: Place, store_id: str) -> Trust:
+def trust_in(place: Place, store_id: str, files: Backend) -> Trust:
     """Return what vouches for the records of a store, wherever they lie now.
+
+    Parameters
+    ----------
+    files
+        Where they lie, with what former keys vouch for.
 
     Raises
     ------
     UsageError, NotTrusted
         The user's key cannot be used (as for `keys_of`).
     """
-    return _trust(place, store_id, keys_of(place.key_file, create=False))
+    return _trust(place, store_id, keys_of(place.key_file, create=False), files)
 
 
-def _trust(place: Place, store_id: str, keys: Keys) -> Trust:
+def _trust(place: Place, store_id: str, keys: Keys, files: Backend) -> Trust:
     first, *former = _keys_in(store_id, keys)
-    return Trust(first, former=former, pins=load_pins(place.pins_file(store_id)))
+    trust = Trust(first, former=former)
+    pins = vouched_in(files, trust) | load_pins(place.pins_file(store_id))
+    return trust.accepting(pins)
 
 
 def _keys_in(store_id: str, keys: Keys) -> list[bytes]:

@@ -10,10 +10,11 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 
 from msgspec import Struct
 
-from nbresume.errors import Damaged, KeyMissing, SealedError
+from nbresume.errors import Damaged, KeyMissing, KeyTaken, SealedError
 from nbresume.model.codec import canonical, decode
 from nbresume.settings import CIPHER
 from nbresume.store.port import Backend
@@ -163,6 +164,58 @@ class DataKeys:
             for data_id in self.ids()
             for key_id in self._backend.names(f"{FOLDER}/{data_id}")
         }
+
+    def rewrap(self) -> int:
+        """Wrap every data key under the first of the user's keys; return how many.
+
+        One that is wrapped so already stays as it is; no wrap is taken away.
+
+        Raises
+        ------
+        SealedError
+            None of the user's keys opens one of them.
+        """
+        first, made = next(iter(self._keys)), 0
+        for data_id in self.ids():
+            data_key = self.find(bytes.fromhex(data_id))
+            if first not in self._backend.names(f"{FOLDER}/{data_id}"):
+                # what somebody else wraps under it at this moment is as good
+                with suppress(KeyTaken):
+                    self._wrap(data_key)
+                made += 1
+        return made
+
+    def retire(self) -> list[str]:
+        """Take away the wraps under the user's former keys; return their names.
+
+        Raises
+        ------
+        SealedError
+            The first key does not open every data key: nothing is taken away.
+        """
+        first, *former = self._keys
+        for data_id in self.ids():
+            self._check(data_id, first)
+        gone = set()
+        for data_id in self.ids():
+            for key_id in set(former) & set(self._backend.names(f"{FOLDER}/{data_id}")):
+                self._backend.delete(f"{FOLDER}/{data_id}/{key_id}")
+                gone.add(key_id)
+        return sorted(gone)
+
+    def _check(self, data_id: str, key_id: str) -> None:
+        key = f"{FOLDER}/{data_id}/{key_id}"
+        try:
+            self._unwrap(data_id, key_id, self._backend.read(key))
+        except (KeyMissing, Damaged, ValueError) as error:
+            raise SealedError(
+                "no former key was retired",
+                because=f"{key} is missing or damaged: the new key does not open "
+                f"everything ({type(error).__name__})",
+                remedy="Type nbresume key rotate FOLDER; delete the file first if it "
+                "is damaged.",
+                key=key,
+            ) from error
 
     def loss(self) -> str:
         """Return what is lost without a key; empty if one of the user's opens it."""

@@ -13,12 +13,15 @@ from pathlib import Path
 
 import msgspec
 
-from nbresume.errors import NotTrusted
+from nbresume.errors import Damaged, KeyMissing, KeyTaken, NotTrusted
 from nbresume.model.codec import canonical, decode
 from nbresume.model.envelope import Envelope
 from nbresume.store import disk
+from nbresume.store.port import Backend
 
 KEY_BYTES = 32
+VOUCHED = "vouched"
+_VOUCHED = b"nbresume vouched 1"
 _FINGERPRINT = b"nbresume key fingerprint 1"
 _MARK = b"nbresume mark 1\n"
 """Before bytes that are no record: none of them is taken for one."""
@@ -223,6 +226,62 @@ class _Pin(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     digest: str
 
 
+class _Vouched(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    pins: list[_Pin]
+    mac: str
+
+
+def vouched_in(backend: Backend, trust: Trust) -> dict[tuple[str, int], str]:
+    """Return the records that a store says these keys vouch for, as pins.
+
+    Written by `vouch_in`. What is damaged, or was not written under one of the keys,
+    says nothing: its records are foreign ones.
+    """
+    pins: dict[tuple[str, int], str] = {}
+    for key_id in trust.key_ids:
+        for name in backend.names(f"{VOUCHED}/{key_id}"):
+            at = f"{VOUCHED}/{key_id}/{name}"
+            try:
+                found = decode(backend.read(at), _Vouched, name=at)
+            except (Damaged, KeyMissing):
+                continue
+            if trust.knows(_VOUCHED + canonical(found.pins), found.mac):
+                pins |= {(pin.id, pin.revision): pin.digest for pin in found.pins}
+    return pins
+
+
+def vouching(trust: Trust, records: Mapping[tuple[str, int], str]) -> tuple[str, bytes]:
+    """Return key and bytes of a file by which the signing key vouches for records."""
+    pins = _rows(records)
+    mac = trust.mark(_VOUCHED + canonical(pins))
+    data = canonical(_Vouched(pins=pins, mac=mac)) + b"\n"
+    name = hashlib.sha256(data).hexdigest()[:32]
+    return f"{VOUCHED}/{trust.key_id}/{name}", data
+
+
+def vouch_in(
+    backend: Backend, trust: Trust, records: Mapping[tuple[str, int], str]
+) -> None:
+    """Let everybody who has the signing key vouch for these records, for good.
+
+    Raises
+    ------
+    Unavailable
+        The device failed.
+    """
+    try:
+        backend.create(*vouching(trust, records))
+    except KeyTaken:
+        return  # the name says what it holds
+
+
+def _rows(pins: Mapping[tuple[str, int], str]) -> list[_Pin]:
+    return [
+        _Pin(id=key[0], revision=key[1], digest=value)
+        for key, value in sorted(pins.items())
+    ]
+
+
 def load_pins(path: Path) -> dict[tuple[str, int], str]:
     """Return the accepted records of one store: (checkpoint id, revision) → digest.
 
@@ -252,10 +311,7 @@ def save_pin(path: Path, checkpoint_id: str, revision: int, digest: str) -> None
         The file cannot be written.
     """
     pins = load_pins(path) | {(checkpoint_id, revision): digest}
-    rows = [
-        _Pin(id=key[0], revision=key[1], digest=value)
-        for key, value in sorted(pins.items())
-    ]
+    rows = _rows(pins)
     with disk.reporting(f"the accepted record was not kept in {path}"):
         disk.make_folder(path.parent)
         disk.replace_durably(path, canonical(rows) + b"\n")

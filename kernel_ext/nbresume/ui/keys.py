@@ -1,4 +1,4 @@
-"""The command `nbresume key`: which key this is, a fresh one, a copy to keep.
+"""The command `nbresume key`: which key this is, a copy to keep, another one.
 
 Parse → call → show, as ``ui.cli``. Only `export` and `new` print a key.
 """
@@ -9,17 +9,20 @@ from pathlib import Path
 import click
 
 from nbresume.compose import data_folder
-from nbresume.compose.keys import VARIABLE, Keys, fresh_key, keys_of
+from nbresume.compose.keys import Keys, fresh_key, keys_of
+from nbresume.compose.rotating import no_key, renew, rotate
 from nbresume.compose.stores import OpenStore, Place, signers
-from nbresume.errors import NotTrusted
 from nbresume.ui.other_runs import StoreName, store_in
 
 _USUAL = Path(".nbresume")
 
 
+def _place() -> Place:
+    return Place(store=_USUAL, data=data_folder())
+
+
 def _keys() -> Keys:
-    place = Place(store=_USUAL, data=data_folder())
-    return keys_of(place.key_file, create=False)
+    return keys_of(_place().key_file, create=False)
 
 
 def _show(folder: Path | str | None) -> None:
@@ -51,28 +54,62 @@ def _new(_folder: Path | str | None) -> None:
 def _export(_folder: Path | str | None) -> None:
     keys = _keys()
     if not keys.is_known:
-        raise NotTrusted(
-            "no key was printed",
-            because=f"there is none yet in {keys.source}",
-            remedy=f"Run a step: it makes the key; or set {VARIABLE}.",
-        )
+        raise no_key("no key was printed", keys)
     for key in keys.all:
         click.echo(key.hex())
+
+
+def _renew(_folder: Path | str | None) -> None:
+    keys = renew(_place().key_file)
+    click.echo(
+        f"{keys.source} begins with a fresh key now, and {len(keys.all) - 1} former "
+        "keys stand below it: keep a copy (nbresume key export), restart kernels and "
+        "servers, then type nbresume key rotate FOLDER for each store"
+    )
+
+
+def _rotate(folder: Path | str | None, *, finish: bool) -> None:
+    named = folder or _USUAL
+    done = rotate(store_in(named), finish=finish)
+    click.echo(f"{done.wrapped} data keys were wrapped under {done.key_id}")
+    click.echo(f"{done.vouched} chains of former keys are vouched for by it")
+    if done.foreign:
+        click.echo(f"{len(done.foreign)} chains of other keys are as they were")
+    if done.waiting:
+        click.echo(
+            f"{', '.join(done.waiting)} can still open values: once every kernel, "
+            f"server and person has the new key, type nbresume key rotate {named} "
+            "--finish"
+        )
+    if done.retired:
+        click.echo(
+            f"{', '.join(done.retired)} opens nothing here any more: take it away "
+            f"where your keys come from ({_keys().source}) once no other store needs it"
+        )
 
 
 _ACTIONS: dict[str, Callable[[Path | str | None], None]] = {
     "show": _show,
     "new": _new,
     "export": _export,
+    "renew": _renew,
 }
 
 
 @click.command()
-@click.argument("action", type=click.Choice(list(_ACTIONS)))
+@click.argument("action", type=click.Choice([*_ACTIONS, "rotate"]))
 @click.argument("folder", type=StoreName(), required=False)
-def key(action: str, folder: Path | str | None) -> None:
-    """Say which key signs here (show), or print a fresh one (new) or yours (export).
+@click.option(
+    "--finish",
+    is_flag=True,
+    help="With rotate: former keys open nothing in FOLDER afterwards.",
+)
+def key(action: str, folder: Path | str | None, *, finish: bool) -> None:
+    """Say which key signs here, print a fresh one or yours, or change it.
 
-    FOLDER is a store; without it show looks at .nbresume.
+    FOLDER is a store; without it, .nbresume.
     """
-    _ACTIONS[action](folder)
+    if action == "rotate":
+        _rotate(folder, finish=finish)
+    else:
+        _ACTIONS[action](folder)

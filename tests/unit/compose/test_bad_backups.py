@@ -16,6 +16,12 @@ from nbresume.store.backup_reader import BackupReader
 from nbresume.store.backups import TABLE, Kept
 
 
+def signer(who, made):
+    """Return what signs for a user, in the store that somebody made."""
+    store = made.open()
+    return trust_in(who.place, store.store_id, store.backend)
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Return a folder with a store, and a backup of its run."""
@@ -131,7 +137,7 @@ def test_a_name_that_leads_out(made, tmp_path, name):
     def beside(files, table):
         return files | {name: b"x"}, table
 
-    own = trust_in(made.place, made.open().store_id)
+    own = signer(made, made)
     for number, change in enumerate((in_table, beside)):
         path = rewritten(made, tmp_path / f"{number}.zip", change, sign=own)
         refused(
@@ -197,7 +203,7 @@ def test_a_payload_that_was_changed_with_its_table(made, tmp_path):
 
     foreign = shelf(tmp_path)
     foreign.ran("p")
-    sign = trust_in(foreign.place, made.open().store_id)
+    sign = signer(foreign, made)
     path = rewritten(made, tmp_path / "foreign.zip", change, sign=sign)
     refused(made, path, "damaged or missing")
 
@@ -214,7 +220,7 @@ def test_a_record_that_was_changed_with_its_table(made, tmp_path):
     foreign = shelf(tmp_path)
     foreign.ran("p")
     for number, who in enumerate((made, foreign)):
-        sign = trust_in(who.place, made.open().store_id)
+        sign = signer(who, made)
         path = rewritten(made, tmp_path / f"{number}.zip", change, sign=sign)
         refused(made, path, "record 0 is damaged")
 
@@ -230,7 +236,7 @@ def test_a_record_that_was_left_out(made, tmp_path):
             msgspec.structs.replace(table, files=rest),
         )
 
-    own = trust_in(made.place, made.open().store_id)
+    own = signer(made, made)
     path = rewritten(made, tmp_path / "gap.zip", change, sign=own)
     refused(made, path, "record 0 is damaged")
 
@@ -242,7 +248,7 @@ def test_payloads_that_no_record_names(made, tmp_path):
         name = f"{made.run_id}/0123456789ab/pack/c.0"
         return named(table, files, name, b"x" * 100)
 
-    own = trust_in(made.place, made.open().store_id)
+    own = signer(made, made)
     path = rewritten(made, tmp_path / "more.zip", change, sign=own)
     refused(made, path, "which no record names")
 
