@@ -112,6 +112,7 @@ bench: .make/venv
 	$(BIN)/python benchmarks/bench_open.py
 	$(BIN)/python benchmarks/bench_step.py
 	$(BIN)/python benchmarks/bench_look.py
+	$(BIN)/python benchmarks/bench_sealed.py
 	PYTHONPATH=benchmarks $(BIN)/python -m peers $(BENCH)
 
 bench-sidebar: chromium .make/browser

@@ -12,7 +12,7 @@ from conformance_sealed import KEYS, STORE, Below, PayloadTests, sealed
 from store_checks import flip
 from test_plain_zarr import BIG, RUN, blob
 
-from nbresume.errors import Damaged, KeyMissing, SealedError
+from nbresume.errors import Damaged, KeyMissing, SealedError, Unavailable
 from nbresume.model.digests import chunk_digest
 from nbresume.store import sealing
 from nbresume.store.datakeys import DataKeys
@@ -291,6 +291,18 @@ def test_data_keys_that_are_gone_are_told_and_not_made_anew(memory):
         sealed(memory)
     with pytest.raises(SealedError, match="is gone"):
         reader(memory, KEYS).read(PACK)
+
+
+def test_a_store_whose_maker_was_killed_gets_its_data_key_later(memory):
+    """Between ``store.json`` and the first data key nothing was stored."""
+    memory.fail_at("create", 1, Unavailable("killed"))
+    with pytest.raises(Unavailable):
+        sealed(memory)
+    assert memory.files == {}
+
+    sealed(memory).write(PACK, [CANARY])
+
+    assert reader(memory, KEYS).read(PACK) == CANARY
 
 
 def test_of_two_that_make_a_store_at_once_each_reads_the_other(memory):
