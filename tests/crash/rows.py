@@ -413,13 +413,10 @@ RESOLVING = (
 )
 """Points 26 and 27: (title, fault, state afterwards) while a retry is recorded."""
 
-WAITING = {
-    32: ("in a rotation of keys", "a later part of the product"),
-}
-"""Points that are not run yet: (where, why)."""
 ELSEWHERE = {
     30: "tests/golden/test_golden.py: test_a_migration_is_killed_at_every_record",
     31: "tests/crash/test_taking_away.py: test_31_killed_while_it_is_erased",
+    32: "tests/crash/test_rotating.py: test_32_killed_while_the_key_is_rotated",
     35: "tests/browser/test_crash.py: test_it_dies_at_resume",
 }
 """Points that another test runs: the file and its test."""

@@ -293,6 +293,25 @@ def test_data_keys_that_are_gone_are_told_and_not_made_anew(memory):
         reader(memory, KEYS).read(PACK)
 
 
+def test_a_folder_of_a_data_key_that_was_not_made_is_none(local):
+    """Its maker was killed between the folder and the file in it."""
+    (local.root / "keys" / ("0" * 16)).mkdir(parents=True)
+    store = sealed(local)
+    (local.root / "keys" / ("f" * 16)).mkdir()
+    store.write(PACK, [CANARY])
+
+    assert reader(local, KEYS).read(PACK) == CANARY
+    assert sealed(local).read(PACK) == CANARY
+
+
+def test_without_a_key_no_data_key_is_made(memory):
+    """It would be wrapped under a key that nobody has."""
+    with pytest.raises(SealedError, match="are gone"):
+        DataKeys(memory, STORE, KEYS).ensure()
+
+    assert memory.files == {}
+
+
 def test_a_store_whose_maker_was_killed_gets_its_data_key_later(memory):
     """Between ``store.json`` and the first data key nothing was stored."""
     memory.fail_at("create", 1, Unavailable("killed"))
@@ -307,7 +326,7 @@ def test_a_store_whose_maker_was_killed_gets_its_data_key_later(memory):
 
 def test_of_two_that_make_a_store_at_once_each_reads_the_other(memory):
     """Both data keys stay, and a file names its own."""
-    late = DataKeys(memory, STORE, KEYS)
+    late = DataKeys(memory, STORE, KEYS, source="a test")
     first = sealed(memory)
     hidden = {key: memory.files.pop(key) for key in list(memory.files)}
     late.ensure()

@@ -7,19 +7,25 @@ looked at by what verifies a store.
 import msgspec
 from msgspec import Struct
 
-from nbresume.compose.stores import OpenStore, Place, heads_of, open_journal
-from nbresume.errors import Damaged, KeyMissing, NotTrusted, RefusedError
+from nbresume.compose.stores import (
+    OpenStore,
+    Place,
+    heads_of,
+    open_journal,
+    store_in,
+)
+from nbresume.errors import Damaged, NotTrusted, RefusedError
 from nbresume.run.holdings import Group
 from nbresume.run.moves import found_at
 from nbresume.run.needed import needed
 from nbresume.run.ports import World
 from nbresume.run.verify import verify
-from nbresume.store import backups, layout
+from nbresume.store import backups
 from nbresume.store.backup_reader import BackupReader
 from nbresume.store.backups import Contents
 from nbresume.store.chain import Chain
 from nbresume.store.objects import ROOT
-from nbresume.store.trust import Link, Trust
+from nbresume.store.trust import Link
 
 _TOLD = 5
 """So many problems are told one by one."""
@@ -45,16 +51,13 @@ class Checked(Struct, frozen=True, kw_only=True):
         ]
 
 
-def check(reader: BackupReader, trust: Trust, place: Place, world: World) -> Checked:
+def check(reader: BackupReader, place: Place, world: World) -> Checked:
     """Read a backup whole: its bytes, its records, the payloads that they name.
-
-    Parameters
-    ----------
-    trust
-        Of this user, for the store that it was made of.
 
     Raises
     ------
+    SealedError
+        Its values are encrypted, and none of the user's keys opens them.
     Damaged
         Its bytes are not those that were written, or it holds what no record names.
     SchemaError
@@ -62,6 +65,10 @@ def check(reader: BackupReader, trust: Trust, place: Place, world: World) -> Che
     """
     reader.check()
     contents = reader.contents
+    store = store_in(reader, contents.layout, place)
+    if store.data_keys is not None:
+        store.data_keys.current()
+    trust = store.trust
     own = contents.is_own(trust)
     chains = chains_of_backup(contents)
     links = {name: _read(Chain(reader, trust, name)) for name in chains}
@@ -75,7 +82,7 @@ def check(reader: BackupReader, trust: Trust, place: Place, world: World) -> Che
         pins = {(n, h.revision): h.digest for n, found in heads.items() for h in found}
         trust = trust.accepting(pins)
         links = {name: trust.vouch(found) for name, found in links.items()}
-    store = OpenStore(reader, contents.store_id, trust, place)
+    store = msgspec.structs.replace(store, trust=trust)
     wanted: dict[str, list[Group]] = {}
     problems: dict[str, list[str]] = {}
     in_use: set[str] = set()
@@ -135,25 +142,30 @@ def _check_named(contents: Contents, wanted: dict[str, list[Group]]) -> None:
             raise backups.torn(f"it holds {key}, which no record names")
 
 
-def check_plain(store: OpenStore, refused: str) -> None:
-    """Pass if values lie in a store as they are.
+def check_fits(store: OpenStore, contents: Contents) -> None:
+    """Pass if values of a backup can lie in a store as they are.
 
     Raises
     ------
     RefusedError
-        It is sealed: plain zarr could not open them, or they would not be sealed.
+        One of both is encrypted; or both are, and they are not the same store.
     """
-    try:
-        document = msgspec.json.decode(store.backend.read(layout.KEY))
-    except (KeyMissing, msgspec.DecodeError):
-        return  # a store that is open has one; only those of tests have none
-    if document.get("cipher"):
-        raise RefusedError(
-            refused,
-            because=f"the store {store.place.store} is sealed, and a backup is not",
-            remedy="Copy the folder of a sealed store while no kernel runs a step; "
-            "import into one that is not sealed.",
+    into = "encrypted" if store.cipher else "not encrypted"
+    if store.cipher != contents.cipher:
+        have = "is encrypted" if contents.cipher else "is not encrypted"
+        because = f"the store {store.place.store} is {into}, and the backup {have}"
+    elif store.cipher and store.store_id != contents.store_id:
+        because = (
+            f"{store.place.store} is another encrypted store than the one that the "
+            "backup was made of, and its values open in no other one"
         )
+    else:
+        return
+    raise RefusedError(
+        "nothing was imported",
+        because=because,
+        remedy="Import it into a folder of its own: nbresume import FILE FOLDER",
+    )
 
 
 def unsound(refused: str, problems: list[str], command: str) -> Damaged:

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from nbresume.compose.access import note
-from nbresume.compose.backups import check, check_plain, unsound
+from nbresume.compose.backups import check, unsound
 from nbresume.compose.stores import OpenStore, open_journal
 from nbresume.errors import KeyMissing
 from nbresume.model.manifest import PACK
@@ -24,8 +24,7 @@ from nbresume.store.backups import Contents
 from nbresume.store.chain import Chain
 from nbresume.store.drafts import PACK_CHUNK
 from nbresume.store.objects import ROOT
-from nbresume.store.port import Backend
-from nbresume.store.trust import Link
+from nbresume.store.trust import Link, vouched_in, vouching
 
 
 class Exported(Struct, frozen=True, kw_only=True):
@@ -63,7 +62,9 @@ def export(
     Raises
     ------
     RefusedError
-        There is such a file; or the store is sealed.
+        There is such a file.
+    SealedError
+        Values are encrypted, and none of the user's keys opens them.
     NotTrusted
         A run was written under another key.
     Damaged
@@ -71,13 +72,14 @@ def export(
     StoreError
         The store cannot be read, or the file not be written; there is none then.
     """
-    check_plain(store, "nothing was exported")
     with BackupWriter(path) as writer:
         records = sum(_add_run(writer, store, run_id, world) for run_id in runs)
         records += sum(len(_add_chain(writer, store.chain(c))) for c in checkpoints)
+        _add_keys(writer, store, {*runs, *checkpoints})
         contents = Contents(
             format=backups.FORMAT,
             store_id=store.store_id,
+            cipher=store.cipher,
             writer=backups.writer(),
             made_at=world.clock.now().isoformat(timespec="seconds"),
             made_by=world.liveness.actor(),
@@ -87,7 +89,7 @@ def export(
         ).signed(store.trust)
         writer.end(contents)
         with BackupReader(writer.part) as reader:
-            checked = check(reader, store.trust, store.place, world)
+            checked = check(reader, store.place, world)
         problems = checked.problems_of([*contents.runs, *contents.checkpoints])
         if problems and not damaged:
             raise unsound("nothing was exported", problems, "export")
@@ -113,6 +115,22 @@ def _told(
     )
 
 
+def _add_keys(writer: BackupWriter, store: OpenStore, names: set[str]) -> None:
+    """Add what opens values and vouches for records, as it lies there.
+
+    Of the chains of other runs nothing is said.
+    """
+    for key, data in store.data_keys.stored().items() if store.data_keys else ():
+        writer.add(key, data)
+    pins = {
+        (chain, revision): digest
+        for (chain, revision), digest in vouched_in(store.files, store.trust).items()
+        if chain.partition(".")[0] in names
+    }
+    if pins:
+        writer.add(*vouching(store.trust, pins))
+
+
 def _add_run(writer: BackupWriter, store: OpenStore, run_id: str, world: World) -> int:
     """Add all that a run needs, up to the newest record there is; count the records."""
     journal = open_journal(store, run_id, world)
@@ -133,7 +151,7 @@ def _add_run(writer: BackupWriter, store: OpenStore, run_id: str, world: World) 
     for group in needed(journal, links):
         folder = f"{ROOT}/{group.run}/{groups.METADATA}"
         writer.add(folder, groups.group_metadata({}))
-        _add_group(writer, backend, group, groups.group_metadata(shown.get(group, {})))
+        _add_group(writer, store, group, groups.group_metadata(shown.get(group, {})))
     return len(links)
 
 
@@ -150,8 +168,9 @@ def _add_chain(writer: BackupWriter, chain: Chain) -> list[Link]:
 
 
 def _add_group(
-    writer: BackupWriter, backend: Backend, group: Group, unpublished: bytes
+    writer: BackupWriter, store: OpenStore, group: Group, unpublished: bytes
 ) -> None:
+    backend = store.files
     folder = f"{ROOT}/{group.key}"
     names = backend.names(folder)
     for name in sorted(names):
@@ -162,9 +181,10 @@ def _add_group(
             writer.add(f"{key}/{part}", backend.read(f"{key}/{part}"))
     # what shows a group to plain zarr comes after its record: it may not be there yet
     pack = f"{folder}/{PACK}"
-    kept = writer.files.get(f"{pack}/{PACK_CHUNK}")
-    if kept is not None:
-        about = groups.array_metadata((kept.size,), "uint8", (kept.size,))
+    if f"{pack}/{PACK_CHUNK}" in writer.files:
+        size = store.backend.size(f"{pack}/{PACK_CHUNK}") or 0
+        codecs = store.backend.codecs(pack)
+        about = groups.array_metadata((size,), "uint8", (size,), codecs)
         writer.add(f"{pack}/{groups.METADATA}", about)
     if groups.METADATA in names:
         writer.add(

@@ -4,6 +4,8 @@ The rule: everything that speaks against it is found before a byte is placed; a 
 in the store when all of it is.
 """
 
+from pathlib import Path
+
 import msgspec
 from msgspec import Struct
 
@@ -12,11 +14,11 @@ from nbresume.compose.backups import (
     Checked,
     chains_of_backup,
     check,
-    check_plain,
+    check_fits,
     unsound,
 )
-from nbresume.compose.stores import OpenStore, Place, open_store, trust_in
-from nbresume.errors import Unavailable, UsageError
+from nbresume.compose.stores import OpenStore, Place, open_store
+from nbresume.errors import SealedError, Unavailable, UsageError
 from nbresume.run.ports import World
 from nbresume.settings import MIB
 from nbresume.store import layout
@@ -28,6 +30,8 @@ from nbresume.store.objects import ROOT
 from nbresume.store.placing import Placing
 from nbresume.store.trust import save_pin
 
+_OF_THE_STORE = ("keys/", "vouched/")
+"""What begins so belongs to no run: each of them needs it."""
 _RESERVE_BYTES = MIB
 """Left free for metadata and for what comes next."""
 
@@ -74,12 +78,15 @@ def import_backup(
     Damaged
         The file is torn, was tampered with, or what it holds is damaged.
     RefusedError
-        A run is in the store already, or other bytes under its name.
+        A run is in the store already, or other bytes under its name; or one of backup
+        and store is encrypted, and the other one is not.
+    SealedError
+        Values of the backup are encrypted and none of the user's keys opens them; or
+        they are not, and have to be.
     StoreError
         The store cannot be written; no run of the backup is in it then.
     """
-    trust = trust_in(place, reader.contents.store_id, reader)
-    checked = check(reader, trust, place, world)
+    checked = check(reader, place, world)
     contents = _chosen(checked, runs)
     problems = checked.problems_of([*contents.runs, *contents.checkpoints])
     if problems and not damaged:
@@ -87,19 +94,27 @@ def import_backup(
     told = _told(place, contents, problems, trusted=checked.trusted)
     if only_check:
         return told
-    if isinstance(place.store, str):
-        raise _no_folder(place.store)
-    if (place.store / layout.KEY).exists():
-        there = open_store(place, create=False)
-        with _placing(there, contents) as placing:
-            _check_free(placing, there, contents)
-    store = open_store(place, create=True, new_id=contents.store_id)
+    store = _store_for(reader, contents, place)
     if checked.trusted and store.store_id != contents.store_id:
         _pin(store, checked, contents)
     for run in [*contents.runs, *contents.checkpoints]:
         note(store, world, Act.IMPORTED, run=run, detail=str(reader.path.absolute()))
     _place(reader, contents, store)
     return msgspec.structs.replace(told, store_id=store.store_id)
+
+
+def _store_for(reader: BackupReader, contents: Contents, place: Place) -> OpenStore:
+    """Return the store that takes the backup, made if there is none."""
+    if isinstance(place.store, str):
+        raise _no_folder(place.store)
+    if (place.store / layout.KEY).exists():
+        there = open_store(place, create=False)
+        with _placing(there, contents) as placing:
+            _check_free(placing, there, contents)
+    elif place.encrypt and not contents.cipher:
+        raise _in_the_clear(reader.path)
+    data_keys = {key: reader.read(key) for key in contents.files if _is_data_key(key)}
+    return open_store(place, create=True, like=contents.layout, data_keys=data_keys)
 
 
 def _told(
@@ -137,6 +152,7 @@ def _chosen(checked: Checked, runs: list[str]) -> Contents:
         for key, kept in contents.files.items()
         if (key.startswith(ROOT) and f"{'/'.join(key.split('/')[:3])}/" in named)
         or (not key.startswith(ROOT) and key.split("/")[1].partition(".")[0] in runs)
+        or key.startswith(_OF_THE_STORE)
     }
     return msgspec.structs.replace(
         contents, runs=sorted(set(runs)), checkpoints=[], files=files
@@ -144,10 +160,15 @@ def _chosen(checked: Checked, runs: list[str]) -> Contents:
 
 
 def _placing(store: OpenStore, contents: Contents) -> Placing:
-    if not isinstance(store.backend, LocalBackend):
+    if not isinstance(store.files, LocalBackend):
         raise _no_folder(str(store.place.store))
-    check_plain(store, "nothing was imported")
-    return Placing(store.backend, contents.files)
+    check_fits(store, contents)
+    files = {k: kept for k, kept in contents.files.items() if not _is_data_key(k)}
+    return Placing(store.files, files)
+
+
+def _is_data_key(key: str) -> bool:
+    return key.startswith("keys/")
 
 
 def _check_free(placing: Placing, store: OpenStore, contents: Contents) -> None:
@@ -184,6 +205,14 @@ def _pin(store: OpenStore, checked: Checked, contents: Contents) -> None:
     for chain in chains_of_backup(contents):
         for head in checked.heads[chain]:
             save_pin(pins, chain, head.revision, head.digest)
+
+
+def _in_the_clear(path: Path) -> SealedError:
+    return SealedError(
+        "nothing was imported",
+        because=f"the values in {path} are in the clear, and NBRESUME_ENCRYPT is set",
+        remedy="To import it all the same, unset NBRESUME_ENCRYPT.",
+    )
 
 
 def _no_folder(store: str) -> UsageError:

@@ -7,11 +7,12 @@ import hashlib
 import re
 import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from nbresume.compose.keys import Keys, keys_of
 from nbresume.compose.system import PRODUCT
@@ -23,7 +24,7 @@ from nbresume.run.ports import World
 from nbresume.run.runs import Runs
 from nbresume.settings import CIPHER
 from nbresume.store.chain import Chain
-from nbresume.store.layout import open_layout
+from nbresume.store.layout import Layout, open_layout
 from nbresume.store.local_open import open_local
 from nbresume.store.objects import Objects, Told
 from nbresume.store.port import Backend
@@ -77,8 +78,20 @@ class OpenStore(Struct, frozen=True):
     place: Place
     data_keys: "DataKeys | None" = None
     """What opens the values; None if they are not encrypted."""
+    below: Backend | None = None
+    """The files of an encrypted store as they lie there; None if it is none."""
     notice: str = ""
     """What a person has to know now; empty if nothing."""
+
+    @property
+    def files(self) -> Backend:
+        """Its files as they lie there, whoever can open them."""
+        return self.backend if self.below is None else self.below
+
+    @property
+    def cipher(self) -> str:
+        """How its values are encrypted; empty if they are not."""
+        return "" if self.data_keys is None else CIPHER
 
     def loss(self) -> str:
         """Return why no value can be read, for people; empty if they can."""
@@ -119,13 +132,21 @@ def _all_of(chain: Chain, newest: int | None) -> list[Link]:
     return [] if newest is None else [chain.read(r) for r in range(newest + 1)]
 
 
-def open_store(place: Place, *, create: bool, new_id: str = "") -> OpenStore:
+def open_store(
+    place: Place,
+    *,
+    create: bool,
+    like: Layout | None = None,
+    data_keys: Mapping[str, bytes] | None = None,
+) -> OpenStore:
     """Open a store; make it and the user's key if `create`.
 
     Parameters
     ----------
-    new_id
-        The id of a store that is made; empty for a fresh one.
+    like
+        What a store that is made is to be; None for a fresh one.
+    data_keys
+        Files of data keys that it gets, as they are, if it does not have them.
 
     Raises
     ------
@@ -139,34 +160,82 @@ def open_store(place: Place, *, create: bool, new_id: str = "") -> OpenStore:
         With `create`: its values are encrypted and the key is not here; or they are
         not, and have to be.
     """
-    backend = _open_backend(place.store, create=create)
-    fresh = new_id or secrets.token_hex(16)
-    cipher = CIPHER if place.encrypt else ""
-    layout = open_layout(backend, new_id=fresh if create else None, cipher=cipher)
-    if create and place.encrypt and not layout.cipher:
-        raise _in_the_clear(place)
-    # Another key in the place of a lost one would only hide that it is lost.
-    is_new = create and not (layout.cipher and backend.names("keys"))
-    keys = keys_of(place.key_file, create=is_new)
-    trust = _trust(place, layout.store_id, keys, backend)
+    files = _open_backend(place.store, create=create)
+    new_id = like.store_id if like else secrets.token_hex(16)
+    cipher = like.cipher if like else CIPHER if place.encrypt else ""
+    layout = open_layout(files, new_id=new_id if create else None, cipher=cipher)
+    if not create:
+        keys = keys_of(place.key_file, create=False)
+        return _opened(files, layout, place, keys)
+    # a folder without a file: who made it was killed
+    has_data_keys = any(files.names(f"keys/{one}") for one in files.names("keys"))
     if not layout.cipher:
-        return OpenStore(backend, layout.store_id, trust, place)
+        _check_clear(place, has_data_keys=has_data_keys)
+    # Another key in the place of a lost one would only hide that it is lost.
+    keys = keys_of(place.key_file, create=not has_data_keys)
+    store = _opened(files, layout, place, keys)
+    if store.data_keys is None:
+        return store
+    store.data_keys.bring(data_keys or {})
+    if not store.data_keys.ensure():
+        return store
+    notice = (
+        f"values in this store are encrypted, and nothing but your key "
+        f"({store.trust.key_id}, {keys.source}) opens them: keep a copy of it apart "
+        "from the store (nbresume key export)"
+    )
+    return replace(store, notice=notice)
+
+
+def store_in(files: Backend, layout: Layout, place: Place) -> OpenStore:
+    """Return the store that these files are, wherever they lie now.
+
+    Raises
+    ------
+    UsageError, NotTrusted
+        The user's key cannot be used (as for `keys_of`).
+    """
+    return _opened(files, layout, place, keys_of(place.key_file, create=False))
+
+
+def _opened(files: Backend, layout: Layout, place: Place, keys: Keys) -> OpenStore:
+    own = {
+        key_id_of(key): key
+        for key in (key_of_store(k, layout.store_id, layout.cipher) for k in keys.all)
+    }
+    first, *former = own.values()
+    trust = Trust(first, former=former)
+    pins = vouched_in(files, trust) | load_pins(place.pins_file(layout.store_id))
+    trust = trust.accepting(pins)
+    if not layout.cipher:
+        return OpenStore(files, layout.store_id, trust, place)
     # a store in the clear does without these
     from nbresume.store.datakeys import DataKeys  # noqa: PLC0415
     from nbresume.store.sealed import SealedBackend  # noqa: PLC0415
 
     source = keys.source if keys.is_known else ""
-    own = {key_id_of(key): key for key in _keys_in(layout.store_id, keys)}
-    data_keys = DataKeys(backend, layout.store_id, own, source=source)
-    notice = ""
-    if create and data_keys.ensure():
-        notice = (
-            f"values in this store are encrypted, and nothing but your key "
-            f"({trust.key_id}, {source}) opens them: keep a copy of it apart from the "
-            "store (nbresume key export)"
+    data_keys = DataKeys(files, layout.store_id, own, source=source)
+    sealed = SealedBackend(files, data_keys, layout.store_id)
+    return OpenStore(sealed, layout.store_id, trust, place, data_keys, files)
+
+
+def _check_clear(place: Place, *, has_data_keys: bool) -> None:
+    """Pass if values may be written as they are.
+
+    Raises
+    ------
+    SealedError
+        The store has to be encrypted, or was.
+    """
+    if has_data_keys:
+        raise SealedError(
+            f"the store {place.store} was not opened",
+            because="its store.json says that values are in the clear, and it has data "
+            "keys: somebody changed that file",
+            remedy="Put store.json back from a copy, and look who can write there.",
         )
-    sealed = SealedBackend(backend, data_keys, layout.store_id)
-    return OpenStore(sealed, layout.store_id, trust, place, data_keys, notice)
+    if place.encrypt:
+        raise _in_the_clear(place)
 
 
 def _in_the_clear(place: Place) -> SealedError:
@@ -176,33 +245,6 @@ def _in_the_clear(place: Place) -> SealedError:
         remedy="Set NBRESUME_STORE to a new folder, which is encrypted from its first "
         "byte on; or unset NBRESUME_ENCRYPT.",
     )
-
-
-def trust_in(place: Place, store_id: str, files: Backend) -> Trust:
-    """Return what vouches for the records of a store, wherever they lie now.
-
-    Parameters
-    ----------
-    files
-        Where they lie, with what former keys vouch for.
-
-    Raises
-    ------
-    UsageError, NotTrusted
-        The user's key cannot be used (as for `keys_of`).
-    """
-    return _trust(place, store_id, keys_of(place.key_file, create=False), files)
-
-
-def _trust(place: Place, store_id: str, keys: Keys, files: Backend) -> Trust:
-    first, *former = _keys_in(store_id, keys)
-    trust = Trust(first, former=former)
-    pins = vouched_in(files, trust) | load_pins(place.pins_file(store_id))
-    return trust.accepting(pins)
-
-
-def _keys_in(store_id: str, keys: Keys) -> list[bytes]:
-    return [key_of_store(key, store_id) for key in keys.all]
 
 
 def where(store: str, folder: Path = Path()) -> Path | str:

@@ -14,6 +14,8 @@ from nbresume.model.codec import canonical
 from nbresume.model.codec import decode as decode_json
 from nbresume.settings import __version__
 from nbresume.store import groups
+from nbresume.store.layout import CIPHERS, Layout
+from nbresume.store.layout import FORMAT as STORE_FORMAT
 from nbresume.store.objects import ROOT
 from nbresume.store.port import check_key
 from nbresume.store.trust import Trust
@@ -32,7 +34,9 @@ _KEY = re.compile(
     rf"|{ROOT}/{_RUN}/{_PART}/({_PART}/)?{_PART}"
     rf"|journal/[A-Za-z0-9]{_PART}/[0-9]{{10}}\.rec"
     rf"|journal/[A-Za-z0-9]/[0-9]{{10}}\.rec"
-    rf"|seen/{_RUN}/{_PART}",
+    rf"|seen/{_RUN}/{_PART}"
+    rf"|keys/{_RUN}/{_RUN}"
+    rf"|vouched/{_RUN}/[0-9a-f]{{32}}",
     re.ASCII,
 )
 
@@ -60,9 +64,16 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Chains that belong to no run: of ``nbresume.CheckpointStore``."""
     files: dict[str, Kept]
     """Key in a store → what it holds."""
+    cipher: str = ""
+    """How values are encrypted in it, as in the store; empty if they are not."""
     key_id: str = ""
     mac: str = ""
     """Signature over everything else."""
+
+    @property
+    def layout(self) -> Layout:
+        """What the store was that it was made of."""
+        return Layout(STORE_FORMAT, self.store_id, self.cipher)
 
     def signed(self, trust: Trust) -> "Contents":
         """Return it with this user's signature."""
@@ -116,6 +127,8 @@ def decode(data: bytes) -> Contents:
             supported=FORMAT,
         )
     contents = decode_json(data, Contents, name="the table of contents")
+    if contents.cipher not in CIPHERS:
+        raise torn(f"it says that it is encrypted by {contents.cipher!r}")
     for key in contents.files:
         check_file(key)
     return contents

@@ -23,6 +23,7 @@ from nbresume.store.backups import Kept
 from nbresume.store.local import STAGING, LocalBackend
 from nbresume.store.objects import ROOT
 from nbresume.store.port import Buffer, folder_of
+from nbresume.store.trust import VOUCHED
 
 _START: Final = "import-"
 _FLUSH_ALL: Final = 256
@@ -129,7 +130,7 @@ class Placing:
                 disk.flush_folder(str(self._root / ROOT))
             disk.flush_folder(str(self._root))
         for key in self._files:
-            if key.startswith("seen/"):
+            if key.startswith(("seen/", f"{VOUCHED}/")):
                 self._note(key)
 
     def place_chain(self, chain: str) -> None:

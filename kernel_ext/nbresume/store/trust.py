@@ -162,13 +162,15 @@ def parse_keys(text: str) -> tuple[bytes, ...]:
     return keys if all(len(key) == KEY_BYTES for key in keys) else ()
 
 
-def key_of_store(key: bytes, store_id: str) -> bytes:
+def key_of_store(key: bytes, store_id: str, cipher: str = "") -> bytes:
     """Return the user's key for one store.
 
     A record copied from another store of the same user does not verify here, even if
-    the checkpoint id and the revision are the same.
+    the checkpoint id and the revision are the same. Nor does one of an encrypted store
+    whose ``store.json`` was changed to say that it is none.
     """
-    return hmac.new(key, f"nbresume store {store_id}".encode(), hashlib.sha256).digest()
+    about = f"nbresume store {store_id}" + (f" {cipher}" if cipher else "")
+    return hmac.new(key, about.encode(), hashlib.sha256).digest()
 
 
 def load_keys(path: Path, *, create: Callable[[], bytes] | None) -> tuple[bytes, ...]:

@@ -80,10 +80,12 @@ def import_(
 
     FOLDER is the store of this folder if it is not named; it is made if there is none.
     """
-    target = where(settings_from_environment().store) if folder is None else folder
+    settings = settings_from_environment()
+    target = where(settings.store) if folder is None else folder
     place = Place(
         store=target if isinstance(target, str) else target.absolute(),
         data=data_folder(),
+        encrypt=settings.encrypt,
     )
     with BackupReader(file) as reader:
         done = import_backup(

@@ -27,6 +27,7 @@ class Shelf:
 
     folder: Path
     cells: dict[str, str] = field(default_factory=lambda: dict(CELLS))
+    encrypt: bool = False
 
     def __post_init__(self) -> None:
         self.lab = Lab(**self.cells)
@@ -35,7 +36,8 @@ class Shelf:
     def place(self) -> Place:
         """Where the store and the key lie."""
         # as commands find the key, with this folder as Jupyter's data folder
-        return Place(store=self.folder / "store", data=self.folder / "nbresume")
+        store, data = self.folder / "store", self.folder / "nbresume"
+        return Place(store=store, data=data, encrypt=self.encrypt)
 
     def open(self, *, create: bool = False) -> OpenStore:
         """Open the store; the lab's kernels work on it from now on."""
@@ -52,7 +54,7 @@ class Shelf:
 
     def share_key(self, other: "Shelf") -> None:
         """Give another folder this user's key."""
-        other.place.data.mkdir(parents=True, mode=0o700)
+        other.place.data.mkdir(parents=True, mode=0o700, exist_ok=True)
         other.place.key_file.write_bytes(self.place.key_file.read_bytes())
         other.place.key_file.chmod(0o600)
 

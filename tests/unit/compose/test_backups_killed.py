@@ -50,11 +50,11 @@ def events(done):
     return int(done.stderr.split()[-1])
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
+@pytest.fixture(scope="module", params=["clear", "encrypted"])
+def made(request, tmp_path_factory):
     """Return a store with a run and a fork of it, and a backup of both."""
     folder = tmp_path_factory.mktemp("made")
-    mine = shelf(folder)
+    mine = shelf(folder, encrypt=request.param == "encrypted")
     k = mine.ran()
     origin = k.run_id
     k.fork("b")

@@ -7,19 +7,19 @@ import msgspec
 import pytest
 from unit.compose.shelves import shelf
 
-from nbresume.compose.backups import check_plain
-from nbresume.compose.exporting import export
-from nbresume.compose.stores import trust_in
+from nbresume.compose.stores import store_in
 from nbresume.errors import Damaged, RefusedError, SchemaError, Unavailable
 from nbresume.store import backups
 from nbresume.store.backup_reader import BackupReader
 from nbresume.store.backups import TABLE, Kept
+from nbresume.store.layout import Layout
 
 
 def signer(who, made):
     """Return what signs for a user, in the store that somebody made."""
     store = made.open()
-    return trust_in(who.place, store.store_id, store.backend)
+    layout = Layout(1, store.store_id, store.cipher)
+    return store_in(store.files, layout, who.place).trust
 
 
 @pytest.fixture(scope="module")
@@ -329,24 +329,6 @@ def test_payloads_of_another_run_under_that_name(made, tmp_path):
     shutil.copytree(group, target)
     other.take(made.file)
     assert other.problems(made.run_id) == []
-
-
-def test_a_sealed_store(tmp_path):
-    """Neither out of it, as plain zarr would not open it, nor in, unsealed."""
-    mine = shelf(tmp_path)
-    k = mine.ran()
-    sealed = mine.open()
-    document = msgspec.json.decode(sealed.backend.read("store.json"))
-    sealed.backend.publish(
-        {"store.json": msgspec.json.encode(document | {"cipher": "aes-256-gcm"})}
-    )
-
-    for what in ("nothing was exported", "nothing was imported"):
-        with pytest.raises(RefusedError, match=f"{what}.*is sealed"):
-            check_plain(sealed, what)
-    with pytest.raises(RefusedError, match="is sealed"):
-        export(sealed, [k.run_id], tmp_path / "x.zip", mine.lab.world(), checkpoints=[])
-    assert list(tmp_path.glob("x.zip*")) == []
 
 
 def test_a_full_disk_is_told_before(made, tmp_path, monkeypatch):
