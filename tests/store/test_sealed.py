@@ -191,6 +191,23 @@ def test_a_file_that_was_opened_before_is_checked_again(memory):
         store.read_into(PACK, room)
 
 
+@pytest.mark.parametrize("size", [100_000, SEGMENT_BYTES, 4 * SEGMENT_BYTES + 5])
+def test_a_chunk_is_read_at_once(memory, size):
+    """In a bucket each reading is a round trip; a part of it comes as it did."""
+    sealed(memory).write(PACK, [secrets.token_bytes(size)])
+    store = reader(memory, KEYS)
+    store.read_into(PACK, memoryview(bytearray(size)))
+    whole, part = bytearray(size), bytearray(size - 7)
+    before = len(memory.operations)
+
+    store.read_into(PACK, memoryview(whole))
+
+    assert [name for name, _ in memory.operations[before:]] == ["read_into"]
+    store.read_into(PACK, memoryview(part))
+    assert bytes(whole) == store.read(PACK)
+    assert part == whole[:-7]
+
+
 def test_segments_that_change_places_are_damage(memory):
     """Each is bound to its number."""
     sealed(memory).write(PACK, [bytes(2 * SEGMENT_BYTES)])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from nbresume.errors import Unavailable
+from nbresume.errors import Damaged, Unavailable
 from nbresume.store.datakeys import DataKeys, Held
 from nbresume.store.port import Backend, Begun, Buffer
 from nbresume.store.sealing import (
@@ -18,16 +18,20 @@ from nbresume.store.sealing import (
     Sealed,
     Spot,
     decrypted,
+    decrypted_into,
     encrypted,
     fill,
     opened,
     plain_bytes,
+    stored_bytes,
 )
 
 CODEC = "nbresume.sealed"
 """What zarr calls it: see `nbresume.codec`."""
 _ROOT = "data.zarr/"
 _METADATA = "/zarr.json"
+_AT_ONCE = (64 << 10, 8 << 20)
+"""What is read whole is a chunk: a slice is smaller, and a larger one needs memory."""
 _KEPT = 64
 """So many heads of files are remembered: a pack is read in many slices."""
 
@@ -109,11 +113,27 @@ class SealedBackend:
         if not _is_payload(key):
             self._backend.read_into(key, target, offset=offset)
             return
+        may_be_whole = offset == 0 and _AT_ONCE[0] <= target.nbytes <= _AT_ONCE[1]
+        if may_be_whole and self._read_whole(key, target):
+            return
 
         def read(room: memoryview, at: int) -> None:
             self._backend.read_into(key, room, offset=at)
 
         fill(self._head(key), target, offset, read)
+
+    def _read_whole(self, key: str, target: memoryview) -> bool:
+        """Fill `target` by one reading, if it is all that the file holds; say whether.
+
+        In a bucket the head, the size and the bytes of a chunk are three round trips.
+        """
+        room = memoryview(bytearray(stored_bytes(target.nbytes)))
+        try:
+            self._backend.read_into(key, room)
+            decrypted_into(room, target, self._data_keys.find, self._spot(key))
+        except Damaged:
+            return False  # it is longer than that; or what is wrong is found again
+        return True
 
     def size(self, key: str) -> int | None:
         """Return how many bytes the key holds; None if there is no such key."""

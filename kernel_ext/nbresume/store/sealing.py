@@ -176,6 +176,26 @@ def decrypted(data: bytes, find: Callable[[bytes], DataKey], spot: Spot) -> byte
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
+def decrypted_into(
+    data: memoryview,
+    target: memoryview,
+    find: Callable[[bytes], DataKey],
+    spot: Spot,
+) -> None:
+    """Fill `target` with what an encrypted file of `stored_bytes` of it holds.
+
+    Raises
+    ------
+    Damaged, SealedError
+        As for `decrypted`; or these are not all bytes of the file.
+    """
+    head = opened(bytes(data[:HEADER_BYTES]), data.nbytes, find, spot)
+    for number, start in enumerate(range(0, target.nbytes, SEGMENT_BYTES)):
+        part = target[start : start + SEGMENT_BYTES]
+        at = HEADER_BYTES + number * (SEGMENT_BYTES + TAG_BYTES)
+        head.decrypt_into(number, data[at : at + part.nbytes + TAG_BYTES], part)
+
+
 def fill(
     head: Sealed,
     target: memoryview,
