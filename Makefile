@@ -185,7 +185,7 @@ test-browser: chromium .make/browser
 	@mkdir -p .make
 	rm -rf $(REMOTE)
 	$(PYTHON) -m venv $(REMOTE)
-	$(REMOTE)/bin/python -m pip install --quiet --editable '.[object-store,object-store-test]'
+	$(REMOTE)/bin/python -m pip install --quiet --editable '.[object-store,object-store-test,encryption]'
 	cd $(REMOTE) && PATH="$(CURDIR)/$(REMOTE)/bin:$$PATH" npm install --no-audit --no-fund --silent azurite@3
 	@touch $@
 

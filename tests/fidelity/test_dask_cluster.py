@@ -40,7 +40,7 @@ LOOK = """(
     frame.compute().s.tolist(), frame.divisions, float(ds.v.max()), float(ds.m),
     ds.v.data is x,
 )"""
-CHUNKS = "[name for name in touched if name.startswith('c.')]"
+CHUNKS = "sorted({name for name in touched if name.startswith('c.')})"
 WATCH = """import sys
 touched = []
 def _note(event, args):
@@ -106,19 +106,28 @@ def committed(folder):
     return [one for one in found if "nbresume.committed" in one.read_text()]
 
 
+def plain_chunks(folder):
+    """Return the chunk files of the store that are not encrypted."""
+    found = [p for p in folder.glob(".nbresume/data.zarr/**/c*") if p.is_file()]
+    assert len(found) > 20
+    return [path for path in found if not path.read_bytes().startswith(b"nbseal1")]
+
+
 @pytest.mark.kernel
-def test_workers_write_and_whoever_needs_a_chunk_reads_it(tmp_path, cluster):
+@pytest.mark.parametrize("encrypt", ["", "1"], ids=["clear", "encrypted"])
+def test_workers_write_and_whoever_needs_a_chunk_reads_it(tmp_path, cluster, encrypt):
     """No chunk passes through the kernel; a restore reads none; then only what it uses.
 
     What the memory of the cluster held comes back over the store.
     """
+    env = {"NBRESUME_ENCRYPT": encrypt}
     save(tmp_path / "main.ipynb", LOAD, CONNECT, MAKE)
-    with Kernel(tmp_path) as kernel:
+    with Kernel(tmp_path, env=env) as kernel:
         connected(kernel, cluster)
         kernel.ok(MAKE, "c2")
         by_kernel = kernel.evaluate(CHUNKS)
         live = kernel.evaluate(LOOK)
-    with Kernel(tmp_path) as kernel:
+    with Kernel(tmp_path, env=env) as kernel:
         connected(kernel, cluster)
         said = kernel.ok(MAKE, "c2").text
         at_first = kernel.evaluate(f"(x.shape, held.shape, {CHUNKS})")
@@ -134,6 +143,7 @@ def test_workers_write_and_whoever_needs_a_chunk_reads_it(tmp_path, cluster):
     assert then == "['c.1.2']"
     assert restored == live
     assert len(committed(tmp_path)) == 1
+    assert (plain_chunks(tmp_path) == []) == bool(encrypt)
 
 
 @pytest.mark.kernel

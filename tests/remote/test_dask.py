@@ -3,6 +3,7 @@
 import pickle
 
 import pytest
+from conformance_sealed import sealed
 from services import EVERYWHERE
 
 from nbresume.errors import Damaged, Unavailable
@@ -19,9 +20,10 @@ def sent(value):
 
 
 @EVERYWHERE
-def test_chunks_of_workers_lie_in_the_bucket(bucket):
+@pytest.mark.parametrize("over", [lambda store: store, sealed], ids=["clear", "sealed"])
+def test_chunks_of_workers_lie_in_the_bucket(bucket, over):
     """A worker opens it by its URL, with the credentials of its own environment."""
-    objects = Objects(open_remote(bucket), RUN)
+    objects = Objects(over(open_remote(bucket)), RUN)
     draft = objects.draft("a1")
     shelf = draft.shelf()
     sink = shelf.array("o1", "<f8", (4,), (2,))
@@ -40,6 +42,8 @@ def test_chunks_of_workers_lie_in_the_bucket(bucket):
     with pytest.raises(Damaged):
         pieces.read((0,), digests[1])
     objects.check(place, digest)
+    lying = open_remote(bucket).read(f"data.zarr/{RUN}/a1/o1/c.1")
+    assert (bytes([1] * 16) in lying) == (over is not sealed)
     assert not objects.missing([place])
 
 

@@ -102,9 +102,26 @@ def wait_for_end(proxy, kernel):
         time.sleep(0.02)
 
 
-def test_a_kernel_is_killed_at_each_request_of_a_step(tmp_path, proxy, bucket):
+def objects(bucket):
+    """Return the bytes of every object of the store."""
+    backend, found, folders = open_remote(bucket), [], [""]
+    while folders:
+        folder = folders.pop()
+        for name in backend.names(folder):
+            key = f"{folder}/{name}".lstrip("/")
+            if backend.size(key) is None:
+                folders.append(key)
+            else:
+                found.append(backend.read(key))
+    return found
+
+
+@pytest.mark.parametrize(
+    "encrypt", [{}, {"NBRESUME_ENCRYPT": "1"}], ids=["clear", "encrypted"]
+)
+def test_a_kernel_is_killed_at_each_request_of_a_step(tmp_path, proxy, bucket, encrypt):
     """What was committed is there; what was not runs again; each kernel resumes."""
-    kill(tmp_path, proxy, bucket, SITUATIONS)
+    kill(tmp_path, proxy, bucket, SITUATIONS, **encrypt)
 
 
 @NOT_S3
@@ -113,9 +130,9 @@ def test_a_kernel_is_killed_at_its_commit_elsewhere(tmp_path, proxy, bucket):
     kill(tmp_path, proxy, bucket, ELSEWHERE)
 
 
-def kill(folder, proxy, bucket, situations):
+def kill(folder, proxy, bucket, situations, **encrypt):
     """Kill a kernel in each situation; the next one must find what was committed."""
-    env = {"NBRESUME_UNATTENDED": "1", "NBRESUME_STORE": bucket}
+    env = {"NBRESUME_UNATTENDED": "1", "NBRESUME_STORE": bucket, **encrypt}
     lost, doubled, kept, killed, ledger = 0, 0, 0, 0, Counter(first=1)
     save(folder / "main.ipynb", LOAD, FIRST)
     with Kernel(folder, env=env) as kernel:
@@ -146,3 +163,6 @@ def kill(folder, proxy, bucket, situations):
     assert killed == len(situations)
     assert (lost, doubled) == (0, 0)
     assert kept == sum(one in KEPT for one in situations)
+    # the text of a cell is a payload
+    in_the_clear = any(b"open('ledger'" in data for data in objects(bucket))
+    assert in_the_clear != bool(encrypt)

@@ -5,6 +5,7 @@ from email.utils import formatdate
 
 import pytest
 from conformance import BackendTests
+from conformance_sealed import Below, PayloadTests, sealed
 from obstore.exceptions import GenericError
 from proxy import Proxy
 from services import EVERYWHERE
@@ -24,6 +25,44 @@ class TestRemote(BackendTests):
     def backend(self, bucket):
         """Return an empty store."""
         return open_remote(bucket)
+
+
+@EVERYWHERE
+class TestSealedRecords(BackendTests):
+    """The conformance suite: what passes through an encrypted store."""
+
+    @pytest.fixture
+    def backend(self, bucket):
+        """Return an empty store."""
+        return sealed(open_remote(bucket))
+
+
+@EVERYWHERE
+class TestSealedPayloads(PayloadTests):
+    """The conformance suite, over each service, every file encrypted."""
+
+    @pytest.fixture
+    def backend(self, bucket):
+        """Return an empty store."""
+        return Below(sealed(open_remote(bucket)))
+
+
+def test_a_lost_reply_of_an_encrypted_file_is_read_back(bucket, monkeypatch):
+    """A put that fails after it was done has written it, and nothing is kept twice."""
+    below = open_remote(bucket)
+    backend = sealed(below)
+    put = below._obstore.put
+
+    def lost(*arguments, **options):
+        put(*arguments, **options)
+        raise OSError("the reply was lost")
+
+    monkeypatch.setattr(below._obstore, "put", lost)
+    backend.write("data.zarr/r/a/o/c.0", [b"one"])
+    backend.create("data.zarr/r/a/o/c.1", b"two")
+
+    assert backend.read("data.zarr/r/a/o/c.0") == b"one"
+    assert backend.read("data.zarr/r/a/o/c.1") == b"two"
 
 
 @EVERYWHERE

@@ -4,6 +4,8 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+from conformance_sealed import sealed
 from services import EVERYWHERE
 from unit.run.fakes import Lab
 
@@ -22,10 +24,17 @@ A = "%%step a\nbig = ['canary'] * 300_000\nx = 0"
 CELLS = {"a": A, "b": "%%step b\ny = x + len(big)"}
 
 
-def ran(bucket):
+@pytest.fixture(params=["clear", "sealed"])
+def store(request, bucket):
+    """Return a store in a bucket."""
+    found = open_remote(bucket)
+    return sealed(found, store="store-1") if request.param == "sealed" else found
+
+
+def ran(store):
     """Return a lab over a bucket, and a kernel that made a commit no step needs."""
     lab = Lab(**CELLS)
-    lab.backend = open_remote(bucket)
+    lab.backend = store
     k = lab.kernel()
     k.go()
     lab.edit(a=A.replace("x = 0", "x = 1"))
@@ -49,9 +58,9 @@ def holding(lab, run_id):
 
 
 @EVERYWHERE
-def test_what_no_step_needs_goes(bucket):
+def test_what_no_step_needs_goes(store):
     """The service says when a key was written; deleting is for good."""
-    lab, k = ran(bucket)
+    lab, k = ran(store)
     young = Rules(count=1, grace=timedelta(days=20_000))
     assert plan_collection(lab.store(), lab.world(), young).going == []
 
@@ -69,9 +78,9 @@ def test_what_no_step_needs_goes(bucket):
 
 
 @EVERYWHERE
-def test_a_value_is_erased(bucket):
+def test_a_value_is_erased(store):
     """In the run and in its fork, and no key holds it afterwards."""
-    lab, k = ran(bucket)
+    lab, k = ran(store)
     origin = k.run_id
     k = lab.kernel(run_id=origin)
     k.fork("b")

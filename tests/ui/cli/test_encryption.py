@@ -22,6 +22,7 @@ LOG = "import logging\nlogging.basicConfig(filename='log.txt', level=0)"
 # the canary is read from a file, backwards: it stands in no cell and no variable
 READ = "secret = open('seed.txt').read()[::-1]"
 WRITTEN = "written-in-a-cell"
+ABOUT = "written-into-metadata"
 CELLS = [
     LOAD,
     f"{LOG}\n{READ}",
@@ -41,6 +42,14 @@ array[3_000_000:3_000_000 + len(secret)] = list(secret.encode())""",
     """%%step frame
 import pandas as pd
 table = pd.DataFrame({'t': [secret] * 5})""",
+    """%%step lazy
+import dask.array, dask.dataframe
+cloud = dask.array.from_array(array, chunks=1_500_000)
+sheet = dask.dataframe.from_pandas(table, npartitions=1)""",
+    """%%step shown
+from IPython.display import HTML, display
+display(HTML('<b>' + secret + '</b>'), metadata={'about': secret})
+print(secret)""",
     """%%step call --effects
 import nbresume
 got = nbresume.effect('k1', lambda text: text + '!', secret)""",
@@ -140,45 +149,78 @@ def with_canary(folder):
     canary = f"canary-{secrets.token_hex(20)}"
     (folder / "seed.txt").write_text(canary[::-1])
     save(folder / "main.ipynb", *CELLS)
+    notebook = json.loads((folder / "main.ipynb").read_text())
+    notebook["metadata"]["about"] = ABOUT
+    notebook["cells"][2]["metadata"]["about"] = ABOUT
+    (folder / "main.ipynb").write_text(json.dumps(notebook))
     return canary
 
 
-def test_a_canary_is_found_nowhere(folder):
-    """Not in the store, its temporary files, the logs or the notebook's metadata."""
-    canary = with_canary(folder)
-    store, temporary = folder / ".nbresume", folder.parent / "tmp"
-    with Watch(canary, store, temporary, folder.parent / "data") as watch:
-        code, said = run(folder, "run", "main.ipynb", **ON)
-    with Watch(WRITTEN, store, temporary) as written:
-        pass
+def looked_at(folder):
+    """Look at values, take backups, take values away, as people do; all of it works."""
+    for words in (
+        ["inspect", "main.ipynb", "values"],
+        ["inspect", "main.ipynb", "shown"],
+        ["history", "main.ipynb", "--access"],
+        ["explain", "main.ipynb", "arrays"],
+        ["verify", "main.ipynb"],
+        ["export", "main.ipynb", "run.zip"],
+        ["import", "run.zip", "copied"],
+        ["erase", "main.ipynb", "frame", "--yes", "--because", "a test"],
+        ["gc", "--yes", "--grace", "0"],
+        ["run", "main.ipynb"],
+    ):
+        code, said = run(folder, *words)
+        assert code == (words[0] == "run"), said
 
-    assert code == 1, said
+
+def test_a_canary_is_found_nowhere(folder):
+    """Not in the store, a backup, temporary files, logs or the notebook's metadata."""
+    canary = with_canary(folder)
+    places = [folder / ".nbresume", folder / "copied", folder.parent / "tmp"]
+    with Watch(canary, *places, folder.parent / "data") as watch:
+        code, said = run(folder, "run", "main.ipynb", **ON)
+        assert code == 1, said
+        looked_at(folder)
+    texts = {text: Watch(text, *places) for text in (WRITTEN, ABOUT)}
+    for one in texts.values():
+        one.look()
+
     assert "ValueError" in said
     assert watch.looks > 10
     # IPython keeps a history of what was typed, and that is not ours
     assert {p for p in watch.found if "ipython" not in p.parts} == set()
-    assert written.found == set()
-    assert not found_in(folder / "log.txt", canary)
+    assert [one.found for one in texts.values()] == [set(), set()]
+    for kept in (folder / "log.txt", folder / "run.zip"):
+        assert not any(found_in(kept, text) for text in (canary, WRITTEN, ABOUT))
     notebook = json.loads((folder / "main.ipynb").read_text())
     cells = [cell["metadata"] for cell in notebook["cells"]]
     assert canary not in json.dumps([notebook["metadata"], cells])
-    packs = [path for path in store.rglob("c.*") if path.is_file()]
+    packs = [path for path in places[0].rglob("c.*") if path.is_file()]
     assert len(packs) > 8
-    assert run(folder, "status", "main.ipynb")[1].count("committed") >= 5
+    assert (folder.parent / "data" / "nbresume" / "access").is_dir()
+    assert (folder / "copied" / "keys").is_dir()
+    assert run(folder, "status", "main.ipynb")[1].count("committed") >= 7
 
 
 def test_the_canary_would_be_found(folder):
     """In a store in the clear the same look finds it: it looks in the right places."""
     canary = with_canary(folder)
     run(folder, "run", "main.ipynb")
+    assert run(folder, "export", "main.ipynb", "run.zip")[0] == 0
 
-    with Watch(canary, folder / ".nbresume") as watch:
-        pass
-    with Watch(WRITTEN, folder / ".nbresume") as written:
-        pass
-    # of all seven: values, an array, a frame, a result, progress
-    assert len({path.relative_to(folder).parts[3] for path in watch.found}) >= 5
-    assert written.found
+    found = {}
+    for text in (canary, WRITTEN):
+        watch = Watch(text, folder / ".nbresume")
+        watch.look()
+        # the groups of attempts
+        found[text] = {path.relative_to(folder).parts[3] for path in watch.found}
+    # of all nine: values, an array, a frame, lazy ones, a display, a result, progress
+    assert len(found[canary]) >= 7
+    assert any("-progress-" in group for group in found[canary])
+    assert any("-effect-" in group for group in found[canary])
+    assert found[WRITTEN]
+    assert found_in(folder / "run.zip", canary)
 
 
 STEPS = [LOAD, "%%step a\nx = [1, 2]", "%%step b\ny = x + [3]\nprint(y)"]

@@ -5,6 +5,7 @@ servers of their own, as a hub starts them.
 """
 
 import json
+import secrets
 import shutil
 from urllib.parse import unquote
 
@@ -219,6 +220,42 @@ def test_cells_of_the_same_ids_are_no_way_in(serving, tmp_path, config, gone):
         assert b"looks like a copy" not in body
         assert b"was nb.ipynb before" not in body
     assert json.loads(found["run"][1])["headline"].startswith("0 of 1 steps")
+
+
+@pytest.mark.parametrize("config", [BY_AUTHORIZER, BY_CONTENTS], ids=["auth", "cm"])
+def test_encrypted_stores_with_a_key_each(serving, tmp_path, config):
+    """A server opens the store whose key it has, and that one for its owner alone."""
+    keys = {who: secrets.token_hex(32) for who in ("ada", "bob")}
+    on = {"NBRESUME_ENCRYPT": "1"}
+    env = on | {"NBRESUME_KEY": keys["ada"]}
+    with serving(tmp_path, config=config, env=env, who="ada") as server:
+        for who, key in keys.items():
+            committed(server.root / who, A.replace("ada", who), NBRESUME_KEY=key, **on)
+        hers, his = (
+            {route: asked(server, route, f"{who}/nb.ipynb", who) for route in READING}
+            for who in ("ada", "bob")
+        )
+        before = hashes(server.root / "bob" / ".nbresume")
+        decisions = {who: decided(server, f"{who}/nb.ipynb", who) for who in keys}
+        across = all_told(server, "ada/nb.ipynb", "bob")
+        nowhere = all_told(server, "carol/nb.ipynb", "bob")
+        page = server.send("GET", "metrics", server.pass_of("ada"))
+        after = hashes(server.root / "bob" / ".nbresume")
+
+    assert b"a secret of ada" in hers["step"][1]
+    assert decisions["ada"][0] == 200
+    # what was decided is told, with what is lost; no value is, and nothing is decided
+    assert his["run"][0] == 200
+    assert json.loads(his["run"][1])["headline"].startswith("1 of 1 steps")
+    assert b"they take the key" in his["run"][1]
+    assert his["step"][0] == decisions["bob"][0] == 409
+    everything = b"".join(body for _, body in [*his.values(), decisions["bob"]])
+    assert b"a secret of" not in everything
+    assert after == before
+    assert across == nowhere
+    assert page.status == 200
+    said = everything + b"".join(body for _, body in across.values())
+    assert not any(key.encode() in said for key in keys.values())
 
 
 def test_servers_of_their_own(serving, tmp_path):

@@ -211,6 +211,20 @@ def test_what_a_former_key_signed_is_known_by_the_new_one_alone(tmp_path, encryp
         assert b"f" * 16 not in reader.read(key)
 
 
+@pytest.mark.parametrize("encrypt", [True, False])
+def test_a_backup_from_before_a_key_was_changed_is_ones_own(tmp_path, encrypt):
+    """As long as the former key stands behind the new one."""
+    mine = shelf(tmp_path, encrypt=encrypt)
+    run_id = mine.ran().run_id
+    mine.export(tmp_path / "run.zip")
+    renewed(mine)
+    other = shelf(tmp_path, encrypt=encrypt)
+    mine.share_key(other)
+
+    assert other.take(tmp_path / "run.zip").trusted
+    assert other.problems(run_id) == []
+
+
 def test_a_backup_that_says_it_is_not_encrypted(mine, tmp_path):
     """What was encrypted is not taken for bytes in the clear."""
     with zipfile.ZipFile(mine.file) as archive:
