@@ -136,3 +136,23 @@ def test_a_store_is_not_taken_for_one_in_the_clear(mine):
     with pytest.raises(NotTrusted, match="written under another key"):
         mine.lab.kernel(run_id=mine.k.run_id).go()
     assert {k: v for k, v in mine.files().items() if "tmp/" not in k} == without
+
+
+LAZY = {
+    "a": "%%step a\nimport dask, dask.array\nx = dask.array.arange(600, chunks=100)",
+    "b": "%%step b\ns = dask.delayed(float)(x.sum())\nt = float(x.sum().compute())",
+}
+
+
+def test_a_recipe_over_stored_chunks_holds_no_data_key_in_the_clear(tmp_path):
+    """It says how its chunks are opened: that lies in an encrypted payload."""
+    mine = shelf(tmp_path, encrypt=True, cells=LAZY)
+    k = mine.ran()
+    mine.open()
+    again = mine.lab.kernel(run_id=k.run_id)
+
+    assert again.go() == []
+    assert again["s"].compute() == again["t"] == 599 * 300
+    secret = mine.open().data_keys.current().secret
+    files = [path for path in mine.folder.rglob("*") if path.is_file()]
+    assert not [path for path in files if secret in path.read_bytes()]
