@@ -44,7 +44,7 @@ def _show_store(store: OpenStore) -> None:
         whose = "another key"
         if key_id in own:
             whose = "your key" if key_id == own[0] else "your former key"
-        click.echo(f"{count} chains end under {key_id or 'no key'} ({whose})")
+        click.echo(f"chains that end under {key_id or 'no key'} ({whose}): {count}")
 
 
 def _new(_folder: Path | str | None) -> None:
@@ -62,8 +62,8 @@ def _export(_folder: Path | str | None) -> None:
 def _renew(_folder: Path | str | None) -> None:
     keys = renew(_place().key_file)
     click.echo(
-        f"{keys.source} begins with a fresh key now, and {len(keys.all) - 1} former "
-        "keys stand below it: keep a copy (nbresume key export), restart kernels and "
+        f"{keys.source} begins with a fresh key now; former keys below it: "
+        f"{len(keys.all) - 1}. Keep a copy (nbresume key export), restart kernels and "
         "servers, then type nbresume key rotate FOLDER for each store"
     )
 
@@ -71,10 +71,10 @@ def _renew(_folder: Path | str | None) -> None:
 def _rotate(folder: Path | str | None, *, finish: bool) -> None:
     named = folder or _USUAL
     done = rotate(store_in(named), finish=finish)
-    click.echo(f"{done.wrapped} data keys were wrapped under {done.key_id}")
-    click.echo(f"{done.vouched} chains of former keys are vouched for by it")
+    click.echo(f"data keys wrapped under {done.key_id}: {done.wrapped}")
+    click.echo(f"chains of former keys that it vouches for: {done.vouched}")
     if done.foreign:
-        click.echo(f"{len(done.foreign)} chains of other keys are as they were")
+        click.echo(f"chains of other keys, as they were: {len(done.foreign)}")
     if done.waiting:
         click.echo(
             f"{', '.join(done.waiting)} can still open values: once every kernel, "

@@ -279,7 +279,8 @@ def test_a_team_changes_its_key(tmp_path, in_child):
     resumed = run(NEW, "run", "main.ipynb")
     late = run(OLD, "inspect", "main.ipynb", "a")
 
-    assert "1 data keys were wrapped" in first.out
+    assert first.out.splitlines()[0].startswith("data keys wrapped under ")
+    assert first.out.splitlines()[0].endswith(": 1")
     assert "--finish" in first.out
     assert (old.code, new.code) == (0, 0)
     assert "opens nothing here any more" in last.out
