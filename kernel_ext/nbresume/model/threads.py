@@ -1,4 +1,4 @@
-"""One function over many pieces, in two threads.
+"""One function over many pieces, in a few threads.
 
 The rule: the order of the results is that of the pieces; after an interrupt or a
 failure what has not begun is not begun any more, and no thread is left when it ends.
@@ -15,12 +15,18 @@ Result = TypeVar("Result")
 
 
 def in_threads(
-    work: Callable[[Piece], Result], pieces: Sequence[Piece]
+    work: Callable[[Piece], Result], pieces: Sequence[Piece], *, threads: int = _THREADS
 ) -> list[Result]:
-    """Return what a function gives for each piece; it lets other threads run."""
-    if len(pieces) < 2:  # noqa: PLR2004 - one piece needs no thread
+    """Return what a function gives for each piece; it lets other threads run.
+
+    Parameters
+    ----------
+    threads
+        How many: two share the work of processors, more of them wait for answers.
+    """
+    if min(len(pieces), threads) < 2:  # noqa: PLR2004 - one thread is this one
         return [work(piece) for piece in pieces]
-    pool = ThreadPoolExecutor(_THREADS)
+    pool = ThreadPoolExecutor(threads)
     try:
         return [done.result() for done in [pool.submit(work, one) for one in pieces]]
     finally:

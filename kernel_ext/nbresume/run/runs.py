@@ -11,6 +11,7 @@ begin the same one, and the later of two runs is known without a clock.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 import msgspec
 
@@ -19,12 +20,19 @@ from nbresume.model.codec import canonical, decode, record_of
 from nbresume.model.digests import cue_digest
 from nbresume.model.folded import RunState
 from nbresume.model.records import CLAIMS, Claim, Forked
+from nbresume.model.threads import in_threads
 from nbresume.model.values import Origin
 from nbresume.run.ports import World
 from nbresume.store.port import Backend
 from nbresume.store.trust import Link
 
 _RUN = re.compile(r"[0-9a-f]{16}")
+_AT_ONCE = 16
+"""About so many runs a store is asked at once …"""
+_FEW = 4
+"""… if each of the threads has so many to ask about."""
+
+Found = TypeVar("Found")
 
 
 class Claimed(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +101,10 @@ class Runs:
                 return
             count += 1
 
+    def origins(self, run_ids: Sequence[str]) -> list[Origin | None]:
+        """Return the same as `origin` for each of these runs."""
+        return _each(self.origin, run_ids)
+
     def origin(self, run_id: str) -> Origin | None:
         """Return where a run comes from by its first record; None if it is no fork.
 
@@ -109,8 +121,8 @@ class Runs:
 
     def all(self) -> list[Claimed]:
         """Return the newest claim of each run, newest run first."""
-        names = {*self._backend.names("runs")} | self.ids()
-        claims = [c for n in names if (c := self._newest(n))]
+        names = sorted({*self._backend.names("runs")} | self.ids())
+        claims = [c for c in _each(self._newest, names) if c is not None]
         return sorted(claims, key=lambda c: (c.at, c.run_id), reverse=True)
 
     def _newest(self, run_id: str) -> Claimed | None:
@@ -137,6 +149,11 @@ class Runs:
                     claim=record,
                 )
         return found
+
+
+def _each(ask: Callable[[str], Found], run_ids: Sequence[str]) -> list[Found]:
+    """Ask about each run; about many of them some at a time, as a bucket is far."""
+    return in_threads(ask, run_ids, threads=min(_AT_ONCE, len(run_ids) // _FEW))
 
 
 def claimed_now(run_id: str, state: RunState) -> Claimed | None:

@@ -86,7 +86,9 @@ def _told(store: OpenStore) -> OpenStore:
 def runs(folder: Path | str, *, as_json: bool) -> None:
     """List the runs of the store in FOLDER, whoever wrote them."""
     known = store_in(folder).runs()
-    rows = [told.run_row(one, known.origin(one.run_id)) for one in known.all()]
+    claims = known.all()
+    origins = known.origins([one.run_id for one in claims])
+    rows = list(map(told.run_row, claims, origins))
     if as_json:
         click.echo(text.as_json(rows))
         return

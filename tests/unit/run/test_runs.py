@@ -1,9 +1,12 @@
 """Which run a notebook belongs to."""
 
+import threading
+import time
+
 import pytest
 from unit.run.fakes import Lab
 
-from nbresume.run.runs import choose_run
+from nbresume.run.runs import Runs, choose_run
 from nbresume.store.local_open import open_local
 
 A = "%%step a\nx = 1"
@@ -211,3 +214,41 @@ def test_a_run_begins_with_its_first_record(tmp_path):
     (tmp_path / "store" / "journal" / run_id).mkdir(parents=True)
 
     assert lab.kernel().run_id == run_id
+
+
+class Asked:
+    """A store of many runs that says how many it was asked about at once."""
+
+    def __init__(self, count):
+        self._ids = [f"{n:016x}" for n in range(count)]
+        self._lock = threading.Lock()
+        self._now = 0
+        self.most = 0
+        self.threads = set()
+
+    def names(self, folder):
+        """Return the ids of the runs; no claim is repeated."""
+        return self._ids if folder == "journal" else []
+
+    def read_chain(self, _run_id):
+        """Take a moment, as a bucket does."""
+        with self._lock:
+            self.threads.add(threading.get_ident())
+            self._now += 1
+            self.most = max(self.most, self._now)
+        time.sleep(0.002)
+        with self._lock:
+            self._now -= 1
+        return []
+
+
+@pytest.mark.parametrize(("count", "at_once"), [(5, 1), (40, 10), (200, 16)])
+def test_many_runs_are_asked_some_at_a_time(count, at_once):
+    """A store that is far away answers many questions as soon as one."""
+    asked = Asked(count)
+    runs = Runs(asked, asked.read_chain, read_first=None, store_id="s")
+
+    assert runs.all() == []
+    assert asked.most <= at_once
+    assert (asked.most > 1) == (at_once > 1)
+    assert (asked.threads == {threading.get_ident()}) == (at_once == 1)
