@@ -20,7 +20,7 @@ REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 A = "%%step a\nx = [1, 2]\nx"
 B = "%%step b\ny = sum(x)\ny"
 C = "%%step c\nz = y"
-FAILS = "%%step b\nprint('secret output')\nraise ValueError('secret value 4711')"
+FAILS = "%%step b\nprint('secret output')\nraise ValueError('secret value amber')"
 DIES = "%%step b {}\nimport os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
 
 
@@ -106,7 +106,7 @@ def test_a_failed_cell_is_one_and_nothing_private_is_told(reported, notebook):
     assert (step.state.value, step.attempts, step.revision) == ("FAILED", 1, -1)
     assert (report.stopped_in, report.resume_from) == ("step b", "b")
     assert "secret" not in report.to_json()
-    assert "4711" not in report.to_json()
+    assert "amber" not in report.to_json()
 
 
 @pytest.mark.kernel
