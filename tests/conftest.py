@@ -47,11 +47,14 @@ OPTIONAL = ("polars", "torch", "sqlalchemy")
 DRAWN = {
     "test_28_stopped_while_another_takes_over": 6,
     "test_27_killed_while_a_person_decides": 3,
+    "test_32_killed_while_the_key_is_rotated": 6,
     "test_a_device_that_fails_there": 3,
     "test_a_kernel_that_ends_around_a_call": 2,
     "test_a_kernel_that_ends_in_a_loop": 3,
     "test_a_kernel_that_ends_there": 3,
     "test_a_store_whose_reply_is_lost": 2,
+    "test_an_encrypted_kernel_that_ends_there": 8,
+    "test_cut_off_nothing_is_lost_and_nothing_looks_committed": 3,
     "test_edits_of_every_notebook_without_headers": 5,
     "test_every_edit_of_every_notebook": 5,
     "test_no_power_cut_loses_anything": 12,
@@ -61,6 +64,8 @@ BY_HAND = {
     "test_a_hundred_thousand_names_come_back",
     # `make test` runs the same with fewer values, and fewer kills
     "test_many_commits_come_back_at_every_step",
+    "test_an_export_is_killed_everywhere",
+    "test_an_import_is_killed_everywhere",
     "test_a_loop_that_is_killed_twenty_times",
     # `make demo` and `make long` run what they run
     "test_killed_pipeline_goes_on_and_ends_with_equal_results",
