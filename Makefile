@@ -83,8 +83,7 @@ check: .make/venv
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n $(WORKERS) -q -m "not long and not kernel"
 
-long: chromium setup .make/browser test-remote test-clouds
-	$(REMOTE)/bin/python -m pytest tests/remote -m long
+long: chromium setup .make/browser test-remote
 	$(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
 	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" tests/fidelity tests/kernel/auto tests/kernel/loops
