@@ -4,13 +4,11 @@ Until `--finish` is typed who has the former key alone reads everything; once it
 ended, who has the new one alone; and who has both, always.
 """
 
-import os
 import secrets
 import shutil
 import signal
-import subprocess
-import sys
 
+import killed_command
 import pytest
 from click.testing import CliRunner
 from judge import Judge
@@ -28,27 +26,14 @@ import nbresume
 got = nbresume.effect('k', lambda: ['a result'])""",
     "%%step c\nn = len(L) + len(big)\nprint(n, got)",
 )
-CHILD = """
-import os, signal, sys
-nth, count = int(sys.argv.pop(1)), 0
-OPERATIONS = ("os.remove", "os.rmdir", "os.link", "os.mkdir", "os.rename", "open")
+COUNTS = """
+CHANGES = ("os.remove", "os.rmdir", "os.link", "os.mkdir", "os.rename", "open")
 
-def told(event, args):
-    global count
+def counts(event, args):
     if event == "open" and not (args[2] or 0) & os.O_CREAT:
-        return
-    if event.startswith("nbresume.") or event in OPERATIONS:
-        if event.startswith("nbresume.") or ".nbresume" in str(args[0]):
-            count += 1
-            if count == nth:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-from nbresume.ui.cli import main
-sys.addaudithook(told)
-try:
-    main()
-finally:
-    print(count, file=sys.stderr)
+        return False
+    is_change = event in CHANGES and ".nbresume" in str(args[0])
+    return event.startswith("nbresume.") or is_change
 """
 EVENTS = {False: 24, True: 36}
 """With or without `--finish`: at least as many as a rotation of this store has."""
@@ -57,19 +42,7 @@ FEW = {False: (1, 9, 17), True: (3, 15, 27)}
 
 def command(folder, keys, *words, nth=0):
     """Run a command as who has these keys; it is killed at the nth operation."""
-    return subprocess.run(
-        [sys.executable, "-c", CHILD, str(nth), *words],
-        cwd=folder,
-        env={
-            **os.environ,
-            "JUPYTER_DATA_DIR": str(folder / "user"),
-            "NBRESUME_KEY": keys,
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return killed_command.command(folder, COUNTS, nth, *words, NBRESUME_KEY=keys)
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,11 @@ Before its tombstone nothing has happened; from then on what it took looks commi
 nobody, and whatever somebody needs has every byte. The next command finishes it.
 """
 
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
+import killed_command
 import pytest
 from click.testing import CliRunner
 from judge import Judge
@@ -151,47 +149,18 @@ def has_tombstone(lab, *runs):
 
 # -- with real processes, on a disk --------------------------------------------------
 
-CHILD = """
-import os, signal, sys
-folder, nth, count = sys.argv.pop(1), int(sys.argv.pop(1)), 0
-
-def told(event, args):
-    global count
-    if event in ("os.remove", "os.rmdir", "nbresume.append", "nbresume.created"):
-        about = str(args[0])
-        if event.startswith("nbresume.") or folder in about:
-            count += 1
-            if count == nth:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-from nbresume.ui.cli import main
-sys.addaudithook(told)
-try:
-    main()
-finally:
-    print(count, file=sys.stderr)
+COUNTS = """
+def counts(event, args):
+    if event in ("os.remove", "os.rmdir"):
+        return "/.nbresume/data.zarr" in str(args[0])
+    return event in ("nbresume.append", "nbresume.created")
 """
 WORDS = ("erase", "nb.ipynb", "a", "--yes", "--because", "asked for")
 
 
 def command(folder, nth, *words, **env):
     """Run a command as a child that is killed at the nth event, if there is one."""
-    return subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            CHILD,
-            f"{folder}/.nbresume/data.zarr",
-            str(nth),
-            *words,
-        ],
-        cwd=folder,
-        env={**os.environ, "JUPYTER_DATA_DIR": str(folder / "user"), **env},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return killed_command.command(folder, COUNTS, nth, *words, **env)
 
 
 @pytest.fixture(scope="module")

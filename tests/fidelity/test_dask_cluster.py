@@ -1,8 +1,5 @@
 """A step whose arrays are computed by a cluster, which works on or dies."""
 
-import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,21 +7,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "kernel" / "durability"))
 
+from clusters import CONNECT, IMPATIENT, SLOW, Cluster
 from real_kernel import LOAD, Kernel, save, wait_for
 
-CLUSTER = """
-import sys, time
-from distributed import LocalCluster
-
-if __name__ == "__main__":
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        print(cluster.scheduler_address, flush=True)
-        sys.stdin.read()
-"""
-CONNECT = """from distributed import Client
-client = Client({address!r})"""
 MAKE = """%%step make
 import dask.array as da
 import dask.dataframe as dd
@@ -48,40 +33,6 @@ def _note(event, args):
         if "/pack/" not in args[0]:
             touched.append(args[0].rpartition("/")[2])
 sys.addaudithook(_note)"""
-SLOW = """%%step slow
-import dask.array as da, numpy as np, pathlib, time
-def slowly(block, block_id=None):
-    if block_id != (0,):
-        pathlib.Path({begun!r}).touch()
-        while not pathlib.Path({go!r}).exists():
-            time.sleep(0.05)
-    return block + 1
-y = da.zeros(40, chunks=10).map_blocks(slowly, meta=np.empty(0))"""
-IMPATIENT = "import nbresume.capture.shelving as _s; _s._ALONE_S = 3"
-
-
-class Cluster:
-    """A scheduler and two workers, in processes of their own."""
-
-    def __init__(self, folder):
-        script = folder / "cluster.py"
-        script.write_text(CLUSTER)
-        self.process = subprocess.Popen(
-            [sys.executable, str(script)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            text=True,
-        )
-        self.address = self.process.stdout.readline().strip()
-
-    def kill(self):
-        """Kill all of it, as a power cut would."""
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
 
 
 @pytest.fixture
@@ -89,8 +40,7 @@ def cluster(tmp_path):
     """Return a running cluster."""
     found = Cluster(tmp_path)
     yield found
-    if found.process.returncode is None:
-        found.kill()
+    found.kill()
 
 
 def connected(kernel, cluster):

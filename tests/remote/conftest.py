@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parents[1] / "store"), str(Path(__file__).parent)]
+HERE = Path(__file__).parent
+sys.path[:0] = map(
+    str, (HERE.parent / "store", HERE.parent / "kernel" / "durability", HERE)
+)
 
-from proxy import Proxy  # noqa: E402 - found through the line above
+from proxy import Proxy  # noqa: E402 - found through the lines above
 from services import SERVICES  # noqa: E402
 
 

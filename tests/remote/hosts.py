@@ -2,13 +2,10 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernel" / "durability"))
-
+from clusters import Cluster
 from real_kernel import Kernel, plant, save
 
 ELSEWHERE = """
@@ -65,17 +62,6 @@ class Host:
         return json.loads(self.type("history", "main.ipynb", "--json"))
 
 
-CLUSTER = """
-import sys
-from distributed import LocalCluster
-
-if __name__ == "__main__":
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        print(cluster.scheduler_address, flush=True)
-        sys.stdin.read()
-"""
 BLIND = """
 import sys
 
@@ -88,32 +74,9 @@ sys.addaudithook(refuse)
 """
 
 
-class Cluster:
-    """A scheduler and two workers at home elsewhere: files of hosts are none there."""
-
-    def __init__(self, folder, hosts, env):
-        self.folder = folder
-        folder.mkdir()
-        script = folder / "cluster.py"
-        script.write_text(CLUSTER)
-        blind = BLIND.format(folders=tuple(str(host.folder) for host in hosts))
-        own = {"HOME": str(folder), "JUPYTER_DATA_DIR": str(folder / "data")}
-        self.process = subprocess.Popen(
-            [sys.executable, str(script)],
-            env=os.environ | own | plant(folder / "site", blind) | env,
-            cwd=folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            text=True,
-        )
-        self.address = self.process.stdout.readline().strip()
-
-    def kill(self):
-        """Kill all of it, as a power cut would."""
-        if self.process.returncode is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-            self.process.stdin.close()
-            self.process.stdout.close()
+def blind_cluster(folder, hosts, env):
+    """Return a cluster at home elsewhere: files of hosts are none there."""
+    folder.mkdir()
+    blind = BLIND.format(folders=tuple(str(host.folder) for host in hosts))
+    own = {"HOME": str(folder), "JUPYTER_DATA_DIR": str(folder / "data")}
+    return Cluster(folder, own | plant(folder / "site", blind) | env)

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
@@ -38,7 +39,7 @@ KEY = (
 """The one that every emulator of Azure's knows."""
 
 
-class Service:
+class Service(ABC):
     """A service at an address: how its buckets are named, reached and made."""
 
     scheme = ""
@@ -52,17 +53,17 @@ class Service:
     def __init__(self, address):
         self.address = address
 
+    @abstractmethod
     def env(self):
         """Return what a client needs in its environment."""
-        raise NotImplementedError
 
     def endpoint(self, address):
         """Return the same for another address, which leads there."""
         return {self.variable: address + self.path}
 
+    @abstractmethod
     def make_bucket(self, name):
         """Make a bucket."""
-        raise NotImplementedError
 
     def ask(self, method, path, headers=()):
         """Send a request; return the status."""

@@ -2,16 +2,15 @@
 
 import json
 import re
-import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 from proxy import DROP
+from real_kernel import LOAD, Kernel, save
 from services import EVERYWHERE
 from unit.run.fakes import Lab
 
@@ -22,10 +21,6 @@ from nbresume.run.retention import Rules
 from nbresume.store.objects import Objects
 from nbresume.store.remote_open import open_remote
 from nbresume.store.sweeping import Stock
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernel" / "durability"))
-
-from real_kernel import LOAD, Kernel, save
 
 RUN = "0123456789abcdef"
 STEP = "%%step a\nx = 1\nopen('ran', 'w').close()"

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from hosts import Cluster, Host
+from clusters import CONNECT, IMPATIENT, SLOW
+from hosts import Host, blind_cluster
 from proxy import Proxy
 from real_kernel import LOAD, wait_for
 
@@ -11,22 +12,10 @@ from nbresume.store.remote_open import open_remote
 
 pytestmark = pytest.mark.kernel
 
-CONNECT = """from distributed import Client
-client = Client({address!r})"""
 MAKE = """%%step make
 import dask.array as da
 x = da.random.default_rng(3).random((400, 300), chunks=(100, 100))
 y = x + 1"""
-SLOW = """%%step slow
-import dask.array as da, numpy as np, pathlib, time
-def slowly(block, block_id=None):
-    if block_id != (0,):
-        pathlib.Path({begun!r}).touch()
-        while not pathlib.Path({go!r}).exists():
-            time.sleep(0.05)
-    return block + 1
-y = da.zeros(40, chunks=10).map_blocks(slowly, meta=np.empty(0))"""
-IMPATIENT = "import nbresume.capture.shelving as _s; _s._ALONE_S = 3"
 CHUNK = re.compile(r"/o\d+/c\.")
 
 
@@ -51,7 +40,7 @@ def cluster(tmp_path, service, hosts, seen):
 
     def start(name):
         env = service.endpoint(seen.url)
-        running.append(Cluster(tmp_path / name, hosts, env))
+        running.append(blind_cluster(tmp_path / name, hosts, env))
         return running[-1]
 
     yield start

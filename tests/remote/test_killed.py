@@ -3,23 +3,18 @@
 import json
 import os
 import signal
-import sys
 import time
 from collections import Counter
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 from proxy import DROP
+from real_kernel import LOAD, Kernel, save
 from services import NOT_S3
 
 from nbresume.store.chain import Chain
 from nbresume.store.remote_open import open_remote
 from nbresume.store.trust import Trust
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernel" / "durability"))
-
-from real_kernel import LOAD, Kernel, save
 
 pytestmark = pytest.mark.kernel
 

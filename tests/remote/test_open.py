@@ -1,15 +1,9 @@
 """A store named by a URL: a kernel keeps its steps there, another one goes on."""
 
-import sys
-from pathlib import Path
-
 import pytest
+from real_kernel import LOAD, Kernel, save
 
 from nbresume.ui.cli import cli
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernel" / "durability"))
-
-from real_kernel import LOAD, Kernel, save
 
 STEP = "%%step a\nx = [1, 2]\nprint('shown')"
 

@@ -9,7 +9,7 @@ fingerprinted once: what is committed is what the look saw.
 import secrets
 import sys
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -88,40 +88,34 @@ class Fingerprints:
 
     def of(self, data: memoryview, grid: Grid) -> Digest:
         """Return the digest of bytes, cut like this."""
-        size = grid.chunk_bytes
-        return joined(
-            in_threads(lambda at: self.chunk(data[at : at + size]), _starts(data, grid))
-        )
+        return _each(data, grid, lambda _, piece: self.chunk(piece))
 
     def of_array(self, array: Any, data: memoryview, grid: Grid) -> Digest:
         """Return the digest of a NumPy array's own memory, cut like this."""
         moment = self._moment
         if moment is None or data.nbytes < _LEAST_BYTES:
             return self.of(data, grid)
-        owner = weakref.ref(_owner(array))
-        begin, size = _address(data), grid.chunk_bytes
+        owner, begin = weakref.ref(_owner(array)), _address(data)
 
-        def digest_at(at: int) -> bytes:
-            piece = data[at : at + size]
+        def seen(at: int, piece: memoryview) -> bytes:
             key = self._key(piece)
             moment.note(begin + at, key, owner)
             return self._digest(piece, key)
 
-        return joined(in_threads(digest_at, _starts(data, grid)))
+        return _each(data, grid, seen)
 
     def again(self, data: memoryview, grid: Grid) -> Digest:
         """Return the digest of bytes that may have been digested a moment ago."""
         moment = self._moment
         if not moment or data.nbytes < _LEAST_BYTES:
             return self.of(data, grid)
-        begin, size = _address(data), grid.chunk_bytes
+        begin = _address(data)
 
-        def digest_at(at: int) -> bytes:
-            piece = data[at : at + size]
+        def known(at: int, piece: memoryview) -> bytes:
             key = moment.key_of(begin + at, piece.nbytes)
             return self._digest(piece, key) if key else self.chunk(piece)
 
-        return joined(in_threads(digest_at, _starts(data, grid)))
+        return _each(data, grid, known)
 
     def _key(self, data: memoryview) -> bytes:
         import xxhash  # noqa: PLC0415 - a small step has no chunk
@@ -138,9 +132,13 @@ class Fingerprints:
         return digest
 
 
-def _starts(data: memoryview, grid: Grid) -> Sequence[int]:
+def _each(
+    data: memoryview, grid: Grid, digest: Callable[[int, memoryview], bytes]
+) -> Digest:
+    """Return the digest of bytes; `digest` is asked with each chunk and its place."""
     size = grid.chunk_bytes
-    return range(0, data.nbytes, size) if size else ()
+    starts: Sequence[int] = range(0, data.nbytes, size) if size else ()
+    return joined(in_threads(lambda at: digest(at, data[at : at + size]), starts))
 
 
 def _address(data: memoryview) -> int:

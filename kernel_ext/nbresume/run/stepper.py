@@ -257,13 +257,7 @@ class Stepper:
             error = doubt.left_open(running.intent.step, left_open)
             finished = False
         with FINGERPRINTS.moment():
-            try:
-                ran = self._end(running, held=finished)
-            except KeyboardInterrupt as interrupt:
-                if finished:
-                    step = running.intent.step
-                    raise doubt.not_committed(step, interrupt) from interrupt
-                raise
+            ran = self._end(running, held=finished)
             if finished:
                 self._commit(ran)
                 return
@@ -279,11 +273,16 @@ class Stepper:
         """
         let_through = self._parts.world.interrupts.defer()
         try:
-            changes = self._parts.commits.changes(running)
-            ran = Ran(running, changes, self._code)
-            self._ran = ran if held else None
-        finally:
-            let_through()
+            try:
+                changes = self._parts.commits.changes(running)
+                ran = Ran(running, changes, self._code)
+                self._ran = ran if held else None
+            finally:
+                let_through()
+        except KeyboardInterrupt as interrupt:
+            if held:
+                raise doubt.not_committed(running.intent.step, interrupt) from interrupt
+            raise
         return ran
 
     def _commit(self, ran: Ran) -> Committed:

@@ -26,7 +26,7 @@ def loaded():
 def test_a_module_of_the_user_is_noted(loaded, monkeypatch):
     """Its text counts as it was when it was loaded."""
     helper = types.ModuleType("helper_of_mine")
-    helper.__file__ = "/work/helper_of_mine.py"
+    helper.__file__ = "/project/helper_of_mine.py"
     monkeypatch.setitem(sys.modules, "helper_of_mine", helper)
 
     loaded.note()

@@ -52,6 +52,16 @@ def places(key, data):
     return sorted({*first, *last, *range(0, len(data), step)})
 
 
+def committed(*, is_sealed):
+    """Return a lab whose step is committed, and the files of its store."""
+    lab = Lab(a=CELL)
+    memory = lab.backend
+    if is_sealed:
+        lab.backend = sealed(memory)
+    lab.kernel().go()
+    return lab, memory
+
+
 def loaded(lab):
     """Return what a new kernel has after resuming; None if it was refused."""
     try:
@@ -65,11 +75,7 @@ def loaded(lab):
 @pytest.mark.parametrize("is_sealed", [False, True], ids=["clear", "encrypted"])
 def test_a_changed_byte_anywhere_loads_nothing_wrong(watch, is_sealed):
     """Of each file of a store; then nothing is unpickled, or all of it is right."""
-    lab = Lab(a=CELL)
-    memory = lab.backend
-    if is_sealed:
-        lab.backend = sealed(memory)
-    lab.kernel().go()
+    lab, memory = committed(is_sealed=is_sealed)
     good = dict(memory.files)
     watch.named.clear()
     assert (loaded(lab), len(watch.named)) == (RIGHT, 1)
@@ -105,11 +111,7 @@ def reopened(memory):
 @pytest.mark.parametrize("is_sealed", [False, True], ids=["clear", "encrypted"])
 def test_what_was_pickled_is_compared_before_it_is_loaded(watch, is_sealed):
     """A pickle that names another class is refused by its digest, or its tag."""
-    lab = Lab(a=CELL)
-    memory = lab.backend
-    if is_sealed:
-        lab.backend = sealed(memory)
-    lab.kernel().go()
+    lab, memory = committed(is_sealed=is_sealed)
     [pack] = [key for key in memory.files if key.endswith("pack/c.0")]
     plain = lab.backend.read(pack)
     other = plain.replace(b"fractions", b"fractionz")
