@@ -6,6 +6,7 @@ Importing this package is cheap: everything is loaded on first use.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from nbresume import collector
 from nbresume.settings import __version__
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Load a public name on first use (PEP 562)."""
     if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+        # modules stay: passes over them took a quarter of the time to load them
+        with collector.put_off():
+            return getattr(import_module(_LAZY[name]), name)
     message = f"module 'nbresume' has no attribute {name!r}"
     raise AttributeError(message)
 

@@ -3,7 +3,6 @@
 Nothing is decided by time, and a process is known by more than its pid.
 """
 
-import dataclasses
 import os
 from datetime import timedelta
 
@@ -109,7 +108,7 @@ class Machine(Lab):
         world = super().world(**options)
         if self.liveness is None:
             return world
-        return dataclasses.replace(world, liveness=self.liveness)
+        return msgspec.structs.replace(world, liveness=self.liveness)
 
 
 def writer(**changes):

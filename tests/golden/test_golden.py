@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import make_store
@@ -336,7 +336,7 @@ def test_a_running_kernel_is_fenced(copy):
         kernel.ok("%steps resume --take-over")
         kernel.ok("%%step first\nw = 1", "first")
         lab = copy.lab()
-        world = replace(lab.world(), liveness=ProcessLiveness())
+        world = msgspec.structs.replace(lab.world(), liveness=ProcessLiveness())
         moves = migrator(lab.store(), world, formats=LATER)
         with pytest.raises(TakenRun):
             moves.migrate(lab.store().chain(DAMAGED), Wish("a test"))

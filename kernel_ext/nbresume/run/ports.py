@@ -6,12 +6,12 @@ except through one of these; tests give fakes.
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import FrameType
 from typing import Any, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nbresume.model.displays import Shown
 from nbresume.model.values import FileState, Writer
@@ -268,8 +268,7 @@ class NoDisk:
     text = source_of
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(Struct, frozen=True):
     """All ports, as one value."""
 
     clock: Clock

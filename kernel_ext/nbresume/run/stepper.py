@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from nbresume.capture.entries import CellText
 from nbresume.capture.fingerprints import FINGERPRINTS
+from nbresume.collector import put_off
 from nbresume.errors import (
     AmbiguousStep,
     FencedError,
@@ -256,7 +257,7 @@ class Stepper:
         if finished and left_open:
             error = doubt.left_open(running.intent.step, left_open)
             finished = False
-        with FINGERPRINTS.moment():
+        with FINGERPRINTS.moment(), put_off():
             ran = self._end(running, held=finished)
             if finished:
                 self._commit(ran)

@@ -8,10 +8,10 @@ be right; a foreign one counts only if something that we vouch for names its dig
 import hashlib
 import hmac
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from nbresume.errors import Damaged, KeyMissing, KeyTaken, NotTrusted
 from nbresume.model.codec import canonical, decode
@@ -28,8 +28,7 @@ _MARK = b"nbresume mark 1\n"
 _OTHERS = 0o077
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """One record as it lies in the journal."""
 
     revision: int
@@ -76,8 +75,8 @@ class Trust:
 
     def sign(self, envelope: Envelope) -> Envelope:
         """Return the envelope with this key's name and signature."""
-        named = msgspec.structs.replace(envelope, key_id=self._key_id, mac="")
-        return msgspec.structs.replace(named, mac=_mac(self._keys[self._key_id], named))
+        named = replace(envelope, key_id=self._key_id, mac="")
+        return replace(named, mac=_mac(self._keys[self._key_id], named))
 
     def mark(self, data: bytes) -> str:
         """Return this key's signature of bytes that are no record."""
@@ -141,7 +140,7 @@ def _mark(key: bytes, data: bytes) -> str:
 
 
 def _mac(key: bytes, envelope: Envelope) -> str:
-    signed = canonical(msgspec.structs.replace(envelope, mac=""))
+    signed = canonical(replace(envelope, mac=""))
     return hmac.new(key, signed, hashlib.sha256).hexdigest()
 
 

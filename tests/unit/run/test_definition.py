@@ -149,7 +149,7 @@ def test_a_kernel_of_another_release_is_told_while_it_lives():
     later = msgspec.structs.replace(other.world.liveness.me(), product="nbresume 9")
     liveness = replace(other.world.liveness, writer=later)
     other = msgspec.structs.replace(
-        other, world=replace(other.world, liveness=liveness)
+        other, world=msgspec.structs.replace(other.world, liveness=liveness)
     )
     told = other.view().differs
     k.kill()

@@ -1,7 +1,5 @@
 """The audit trail: one line for every record."""
 
-from dataclasses import replace
-
 import msgspec
 from unit.run.fakes import Lab
 from unit.run.samples import EFFECT_DONE, EFFECT_OPENED, RESOLUTION, changed
@@ -117,7 +115,7 @@ def test_a_migration_says_where_the_run_goes_on():
         Migration(chain="", actor="ann", because="too early"),
     ]
     links = [
-        replace(
+        msgspec.structs.replace(
             link,
             envelope=msgspec.structs.replace(
                 link.envelope, kind=record.KIND, payload=payload_of(record)
@@ -154,7 +152,7 @@ def test_a_record_of_an_unknown_format_is_listed():
     newer = msgspec.structs.replace(link.envelope, schema_version=9)
     other = msgspec.structs.replace(link.envelope, payload={})
 
-    found = events([replace(link, envelope=e) for e in (newer, other)])
+    found = events([msgspec.structs.replace(link, envelope=e) for e in (newer, other)])
 
     assert [event.text for event in found] == [
         "a record of an unknown format: nbresume.claim version 9, by nbresume 0.1.0",

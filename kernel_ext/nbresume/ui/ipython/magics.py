@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from nbresume.collector import put_off
 from nbresume.compose import place_of, settings_from_environment
 from nbresume.compose.disk import DiskFiles
 from nbresume.compose.effects import ACTIVE
@@ -62,9 +63,10 @@ def load_ipython_extension(shell: Any) -> None:
     """
     if is_loaded(shell):
         return
-    load_between_cells(shell)
-    getattr(shell, _ATTRIBUTE).hooks.adopt_running_cell()
-    greet(shell)
+    with put_off():
+        load_between_cells(shell)
+        getattr(shell, _ATTRIBUTE).hooks.adopt_running_cell()
+        greet(shell)
 
 
 def is_loaded(shell: Any) -> bool:
