@@ -12,6 +12,7 @@ from peers.catalog import ADAPTERS, WORKLOADS
 from peers.environments import PROJECT, prepare
 from peers.report import Results, markdown
 from peers.runs import Bench
+from peers.scratch import Scratch
 
 ALWAYS = ("plain",)
 """What ratios are made with."""
@@ -50,7 +51,9 @@ def main() -> None:
         about["load at the end"] = round(os.getloadavg()[0], 1)
         (root / "results.json").write_text(json.dumps(results.plain(), indent=1))
 
-    measure(Bench(root, environments, asked.budget), order, results, save)
+    scratch = Scratch(root)
+    measure(Bench(scratch, environments, asked.budget), order, results, save)
+    scratch.clear()
     (root / "results.md").write_text(markdown(results))
     print(markdown(results))
 

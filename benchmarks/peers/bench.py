@@ -6,7 +6,6 @@ order, and in a workload the tools and the limits of the machine do.
 
 import json
 import random
-import shutil
 import subprocess
 import sys
 import time
@@ -75,7 +74,6 @@ def touch(size: int) -> None:
 
 def limits(bench: Bench, work: Workload) -> dict[str, float]:
     """Return what the machine needs at least, and the store's own file work."""
-    folder = bench.root / "run"
     found: dict[str, float] = {}
     for script, kind, arguments in (
         ("limits", "plain", [json.dumps(work.sizes)]),
@@ -84,8 +82,7 @@ def limits(bench: Bench, work: Workload) -> dict[str, float]:
         environment = bench.environments.get(kind)
         if environment is None or environment.failed:
             continue
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder = bench.scratch.folder()
         done = subprocess.run(
             [environment.python, "-m", f"peers.{script}", folder, *arguments],
             cwd=HERE.parent,
@@ -94,7 +91,7 @@ def limits(bench: Bench, work: Workload) -> dict[str, float]:
             text=True,
             timeout=LIMITS_S,
         )
-        shutil.rmtree(folder)
+        bench.scratch.lighten(folder)
         if done.returncode:
             # the targets that need them say that they were not measured
             print(done.stderr, flush=True)

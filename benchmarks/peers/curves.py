@@ -19,6 +19,7 @@ from peers.environments import PROJECT, prepare
 from peers.measured import LATE
 from peers.outcome import Run
 from peers.runs import Bench, play
+from peers.scratch import Scratch
 from peers.workloads import Cell, Workload, tiny
 
 MB = 1_000_000
@@ -166,7 +167,7 @@ def main() -> None:
     environment = prepare(ADAPTERS["nbresume"], root / "environments")
     if environment.failed:
         parser.error(environment.told())
-    bench = Bench(root, {"nbresume": environment}, budget_s=3600)
+    bench = Bench(Scratch(root), {"nbresume": environment}, budget_s=3600)
     about = {"begun": time.strftime("%Y-%m-%d %H:%M"), "load": os.getloadavg()[0]}
     document = {"about": about, "curves": {}}
     for name in asked.curves:

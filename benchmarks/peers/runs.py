@@ -6,7 +6,6 @@ that raised, makes the run a failed one, with what it measured until then.
 
 import json
 import re
-import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from peers.environments import Environment
 from peers.kernel import Answer, CellFailed, Kernel, tree_bytes
 from peers.outcome import Run
 from peers.replays import Marimo
+from peers.scratch import Scratch
 from peers.workloads import Cell, Workload
 
 INSIDE = Path(__file__).parent / "inside"
@@ -32,7 +32,7 @@ BARE_EVERY = 4
 class Bench:
     """Where runs happen, and how long one may take."""
 
-    root: Path
+    scratch: Scratch
     environments: dict[str, Environment]
     budget_s: float
 
@@ -47,27 +47,30 @@ def play(bench: Bench, work: Workload, kind: type[Adapter], number: int) -> Run:
     run.refused = kind.refuses(work)
     if run.refused:
         return run
-    folder = bench.root / "run"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    top = bench.scratch.folder()
+    folder, bare = top / "run", top / "bare"
+    folder.mkdir()
     adapter = kind(folder, work)
     adapter.prepare()
-    player = _Player(run, adapter, environment.python, bench.budget_s)
+    player = _Player(run, adapter, environment.python, bench.budget_s, bare)
     try:
         player.keep()
         player.restore()
     except CellFailed as error:
         run.failed = str(error)[:NOTE]
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        bench.scratch.lighten(folder)
     return run
 
 
 class _Player:
     """The two or three kernels of a run, one after the other."""
 
-    def __init__(self, run: Run, adapter: Adapter, python: Path, budget: float) -> None:
+    def __init__(
+        self, run: Run, adapter: Adapter, python: Path, budget: float, bare: Path
+    ) -> None:
         self.run = run
+        self.bare = bare
         self.adapter = adapter
         self.python = python
         self.until = time.perf_counter() + budget
@@ -143,7 +146,7 @@ class _Player:
             self.note(cell, answer)
             before = after
             if cell.group == "step" and number % BARE_EVERY == 0:
-                bare.append(three_creates(self.adapter.folder / "bare"))
+                bare.append(three_creates(self.bare))
         if bare:
             self.run.found["creates"] = median(bare)
 
