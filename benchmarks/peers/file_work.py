@@ -31,9 +31,11 @@ def measure(folder: Path) -> dict[str, float]:
         backend.create(f"journal/{RUN}/{2 * number:010d}.rec", record)
         draft = objects.draft(f"group-{number}")
         draft.add_to_pack(record)
-        draft.write()
-        backend.create(f"journal/{RUN}/{2 * number + 1:010d}.rec", record)
-        objects.publish(f"group-{number}", {})
+        draft.begin()
+        staged = objects.stage(f"group-{number}", {})
+        key = f"journal/{RUN}/{2 * number + 1:010d}.rec"
+        backend.create(key, record, after=draft.flush)
+        staged.show()
         taken.append(time.perf_counter() - begun)
         bare.append(three_creates(folder / "bare"))
     return {"files": statistics.median(taken), "files_bare": statistics.median(bare)}

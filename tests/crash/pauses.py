@@ -26,10 +26,10 @@ if "CRASH_FOLDER" in os.environ and "ipykernel" in " ".join(sys.orig_argv):
     from nbresume.capture.snapshot import Snapshot
     from nbresume.store.chain import Chain
     append, take = Chain.append, Snapshot.take
-    def paused(self, envelope):
+    def paused(self, envelope, **options):
         kind = envelope.kind.removeprefix("nbresume.")
         at(f"before-{kind}")
-        link = append(self, envelope)
+        link = append(self, envelope, **options)
         at(f"after-{kind}")
         return link
     def capturing(self, names, **options):

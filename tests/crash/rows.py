@@ -46,6 +46,12 @@ STAGED = "/tmp/"  # noqa: S108 - below the store
 """In the path of a file that has no name of its own yet."""
 RECORD = "/journal/"
 """In the path of a record, and of its folder."""
+ONE_CHUNK = 1_100_000
+"""Bytes of a table that is an array of one chunk."""
+NINE_CHUNKS = 9_000_000
+"""Bytes of one of nine chunks."""
+IN_THE_PACK = 1_000
+"""Bytes of one that is no array: pack, record and publication are written together."""
 NOWHERE = Fault("none")
 """No boundary: it happens inside the body."""
 
@@ -73,8 +79,8 @@ class Row:
     """How often the body acts until it is committed, if it was not."""
     only: str = ""
     """The one situation in which the kernel comes there."""
-    is_large: bool = False
-    """The step makes a table of many chunks."""
+    table_bytes: int = ONE_CHUNK
+    """Size of the table that the step makes."""
     code: str = BODY
     """What the body does; it leaves ``rows`` and ``total``."""
 
@@ -129,6 +135,25 @@ def _payload(event: str, nth: int, **changes: str) -> Fault:
     return Fault(event, "", "/data.zarr/", since="intent", nth=nth, **changes)
 
 
+SMALL_FLUSHES = 4
+"""By a commit that is only a pack: its file, its folder, that of group and of run."""
+
+
+def _small(point: int, title: str, fault: Fault, after: str) -> Row:
+    return Row(point, f"small, {title}", fault, after, 1, table_bytes=IN_THE_PACK)
+
+
+_SMALL = (
+    ("pack write", _payload("write", 1)),
+    ("record write", Fault("write", "committed", STAGED)),
+    *(
+        (f"pack flush {n}", Fault("flush", "committed", "/data.zarr/", nth=n))
+        for n in range(1, SMALL_FLUSHES + 1)
+    ),
+    ("record flush", Fault("flush", "committed", STAGED)),
+)
+"""A commit that is only a pack, in order: all is written, and then flushed."""
+
 KILLS = (
     Row(1, "before the claim", Fault("append", "claim"), BEFORE),
     *(Row(1, title, fault, BEFORE) for title, fault in _record("claim")),
@@ -180,7 +205,7 @@ KILLS = (
             _payload("write", n, action="torn"),
             CUT,
             1,
-            is_large=True,
+            table_bytes=NINE_CHUNKS,
             is_like_another=1 < n < CHUNK_WRITES,
         )
         for n in range(1, CHUNK_WRITES + 1)
@@ -195,6 +220,27 @@ KILLS = (
             is_like_another=n not in (1, PAYLOAD_WRITES + 1, PAYLOAD_FLUSHES),
         )
         for n in range(1, PAYLOAD_FLUSHES + 1)
+    ),
+    *(
+        _small(19 if "write" in title else 20, f"before {title}", fault, CUT)
+        for title, fault in _SMALL
+    ),
+    _small(18, "pack torn", _payload("write", 1, action="torn"), CUT),
+    *(
+        _small(19, f"publication {n} torn", fault, CUT)
+        for n, fault in (
+            (n, Fault("write", "", STAGED, since="body", nth=n, action="torn"))
+            for n in (1, 2)
+        )
+    ),
+    *(_small(21, title, fault, CUT) for title, fault in _record("committed")[:4]),
+    _small(21, "not visible", Fault("link", "committed", RECORD), CUT),
+    *(_small(22, title, fault, COMMITTED) for title, fault in _visible("committed")),
+    *(
+        _small(23, f"publication {n}", fault, COMMITTED)
+        for n, fault in (
+            (n, Fault("publish", since="committed", nth=n)) for n in (1, 2)
+        )
     ),
     Row(21, "payloads durable, no record", Fault("append", "committed"), CUT, 1),
     *(Row(21, title, fault, CUT, 1) for title, fault in _record("committed")),
@@ -382,6 +428,10 @@ FAILURES = tuple(
     )
     for nth, (title, fault, marks) in enumerate(_DEVICE)
     for turn, error in enumerate(_ERRORS)
+) + tuple(
+    _small(33, f"{error} {title}", replace(fault, action=error), CUT)
+    for nth, (title, fault) in enumerate(_SMALL)
+    for error in (_ERRORS[nth % len(_ERRORS)],)
 )
 """The device fails there, and the kernel lives; the errors take turns in recoveries."""
 

@@ -10,13 +10,9 @@ from pathlib import Path
 from faults import Fault
 from judge import Judge, Verdict
 from real_kernel import hashes, save
-from rows import BODY, Row
+from rows import BODY, ONE_CHUNK, Row
 from shells import LOAD, Dead, Outside, Said, Shell, Zygote
 
-SMALL_BYTES = 1_100_000
-"""An array of one chunk."""
-LARGE_BYTES = 9_000_000
-"""An array of nine chunks."""
 VALUES = {"rows": "[1, 2, 3, 4]", "total": "100", "answer": "101"}
 WORK = 3
 """Place of the cell in which it happens."""
@@ -31,7 +27,7 @@ class Scene:
         self, folder: Path, zygote: Zygote, options: str = "", row: Row | None = None
     ) -> None:
         code = row.code if row else BODY
-        table_bytes = LARGE_BYTES if row and row.is_large else SMALL_BYTES
+        table_bytes = row.table_bytes if row else ONE_CHUNK
         self.folder = folder
         self.options = options
         self.cells = [

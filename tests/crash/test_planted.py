@@ -82,11 +82,11 @@ disk.flush_folder = lambda path: None
 
 NO_PAYLOAD_FLUSH = """
 from nbresume.store import disk
-write_new = disk.write_new
-def unflushed(path, buffers, *, mode, lasting=True):
-    lasting = lasting and mode != disk.READ_ONLY_FILE
-    write_new(path, buffers, mode=mode, lasting=lasting)
-disk.write_new = unflushed
+flush = disk.NewFile.flush
+def unflushed(self):
+    if "/data.zarr/" not in self._path:
+        flush(self)
+disk.NewFile.flush = unflushed
 """
 
 UNSETTLED = """

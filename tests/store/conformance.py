@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from nbresume.errors import Damaged, KeyMissing, KeyTaken, UsageError
+from nbresume.errors import Damaged, KeyMissing, KeyTaken, Unavailable, UsageError
 
 KEY = "journal/c1/0000000000.rec"
 
@@ -28,6 +28,49 @@ class BackendTests:
             backend.create(KEY, b"one")
 
         assert backend.read(KEY) == b"one"
+
+    def test_a_key_appears_after_what_has_to_be_over(self, backend):
+        """When that is asked for, the key cannot be seen yet."""
+        seen = []
+
+        backend.create(KEY, b"one", after=lambda: seen.append(backend.size(KEY)))
+
+        assert seen == [None]
+        assert backend.read(KEY) == b"one"
+
+    def test_a_key_does_not_appear_if_that_fails(self, backend):
+        """Its error is raised as it is, and the key can be created later."""
+
+        def fail():
+            raise Unavailable("the payloads were not written")
+
+        with pytest.raises(Unavailable, match="the payloads"):
+            backend.create(KEY, b"one", after=fail)
+
+        assert backend.size(KEY) is None
+        backend.create(KEY, b"two")
+        assert backend.read(KEY) == b"two"
+
+    def test_staged_metadata_is_seen_when_it_is_shown(self, backend):
+        """Before that nothing is under its keys; it replaces what was there."""
+        backend.publish({"g/zarr.json": b"{}"})
+        staged = backend.stage({"g/zarr.json": b'{"a":1}', "h/zarr.json": b"[]"})
+
+        assert backend.read("g/zarr.json") == b"{}"
+        assert backend.size("h/zarr.json") is None
+        staged.show()
+
+        assert backend.read("g/zarr.json") == b'{"a":1}'
+        assert backend.read("h/zarr.json") == b"[]"
+
+    def test_discarded_metadata_leaves_nothing(self, backend):
+        """As if it had never been prepared."""
+        backend.publish({"g/zarr.json": b"{}"})
+
+        backend.stage({"g/zarr.json": b"[]"}).discard()
+
+        assert backend.read("g/zarr.json") == b"{}"
+        assert backend.names("tmp") == []
 
     def test_one_of_many_threads_wins(self, backend):
         """Of several writers of a key exactly one wins, and its bytes are there."""

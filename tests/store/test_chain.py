@@ -12,6 +12,7 @@ from nbresume.model.digests import record_digest
 from nbresume.store.chain import Chain
 from nbresume.store.local_open import open_local
 from nbresume.store.memory import MemoryBackend
+from nbresume.store.port import taken
 from nbresume.store.trust import Trust
 
 RACERS = 8
@@ -147,12 +148,12 @@ class ForgetfulBackend(MemoryBackend):
 
     lies = 0
 
-    def create(self, key, data):
+    def create(self, key, data, **options):
         """Lie, then create."""
         if self.lies:
             self.lies -= 1
-            raise KeyTaken(key)
-        super().create(key, data)
+            raise taken(key)
+        super().create(key, data, **options)
 
 
 @pytest.mark.parametrize(("lies", "succeeds"), [(2, True), (3, False)])
@@ -168,6 +169,19 @@ def test_a_key_that_is_taken_and_missing_is_tried_again(trust, lies, succeeds):
     else:
         with pytest.raises(Unavailable, match="says that it exists"):
             chain.append(record(0))
+
+
+def test_a_key_that_is_taken_elsewhere_is_no_conflict(local, trust):
+    """What had to be over before failed: that is told, and no record is there."""
+    chain = Chain(local, trust, "c1")
+
+    def written_twice():
+        raise taken("data.zarr/r/a/pack/c.0")
+
+    with pytest.raises(KeyTaken, match=r"data\.zarr"):
+        chain.append(record(0), after=written_twice)
+
+    assert chain.newest() is None
 
 
 @pytest.mark.parametrize(

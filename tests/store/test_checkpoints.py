@@ -115,10 +115,10 @@ def test_two_writers_at_the_same_moment(memory, store):
     ours, theirs = store.next(first, {"n": 1}), store.next(first, {"n": 2})
     create = memory.create
 
-    def overtaken(key, data):
+    def overtaken(key, data, **options):
         memory.create = create
         store_of(memory).compare_and_swap(theirs, expected=0)
-        create(key, data)
+        create(key, data, **options)
 
     memory.create = overtaken
 

@@ -105,18 +105,41 @@ def test_publishing_costs_no_flush(objects, monkeypatch):
 
 
 def test_a_tiny_step_costs_eight_flushes(chain, objects, monkeypatch):
-    """Intent, pack, commit and publication together: five files and eight flushes."""
+    """Intent, pack, commit and publication together: five files and eight flushes.
+
+    All four files of the commit are written before the first of them is flushed, so
+    that the device has them together; and the pack is durable before its record is
+    linked.
+    """
     prev = chain.read(0).digest
     draft = objects.draft("a1")
     draft.add(Blob(b"value"))
     with counted(monkeypatch) as seen:
         intent = chain.append(record(1, prev=prev))
-        draft.write()
-        chain.append(record(2, prev=intent.digest))
-        objects.publish("a1", {"step": "load"})
+        begun = len(seen)
+        draft.begin()
+        staged = objects.stage("a1", {"step": "load"})
+        chain.append(record(2, prev=intent.digest), after=draft.flush)
+        staged.show()
 
     assert len(of(seen, "fsync")) == 8
     assert seen.count(("open", "new")) == 5
+    order = [name for name, _ in of(seen[begun:], "write", "fsync", "link", "replace")]
+    pack, record_ = ["fsync"] * 4, ["fsync", "link", "fsync"]
+    assert order == ["write"] * 4 + pack + record_ + ["replace"] * 2
+
+
+def test_a_pack_is_flushed_once(objects, monkeypatch):
+    """An append that is tried again asks for it again, and it is there."""
+    draft = objects.draft("a1")
+    draft.add(Blob(b"value"))
+    draft.begin()
+    draft.flush()
+    with counted(monkeypatch) as seen:
+        draft.flush()
+        draft.discard()
+
+    assert seen == []
 
 
 def test_what_is_read_writes_nothing(chain, objects, monkeypatch):

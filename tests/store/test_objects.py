@@ -104,6 +104,43 @@ def test_slices_of_the_pack_come_back(backend):
         objects.read_slice(wrong)
 
 
+def test_a_pack_that_is_begun_and_flushed_is_read(backend):
+    """In two moves it is kept as in one."""
+    objects = Objects(backend, RUN)
+    draft = objects.draft("a1")
+    digest, place = draft.add(Blob(b"small"))
+
+    draft.begin()
+    draft.flush()
+
+    assert objects.read(place, digest) == b"small"
+
+
+def test_a_pack_that_is_begun_and_given_up_leaves_nothing(backend):
+    """No record names it, so its file goes and its descriptor is closed."""
+    draft = Objects(backend, RUN).draft("a1")
+    draft.add(Blob(b"small"))
+    draft.begin()
+
+    draft.discard()
+    draft.flush()
+
+    assert backend.names(f"data.zarr/{RUN}/a1/pack") == []
+
+
+def test_a_begun_pack_that_cannot_be_flushed_is_taken_away(memory):
+    """The error is that of the device, and nothing stays."""
+    draft = Objects(memory, RUN).draft("a1")
+    draft.add(Blob(b"small"))
+    draft.begin()
+    memory.fail_at("flush", 1, Unavailable("the device failed"))
+
+    with pytest.raises(Unavailable, match="the device failed"):
+        draft.flush()
+
+    assert memory.names(f"data.zarr/{RUN}/a1/pack") == []
+
+
 def test_equal_payloads_are_kept_once(memory):
     """The same bytes take their place once."""
     draft = Objects(memory, RUN).draft("a1")

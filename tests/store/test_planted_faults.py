@@ -70,8 +70,8 @@ def test_a_missing_flush_of_the_file_is_caught(local, trust, monkeypatch):
     """A record that could be empty after a power cut is found out."""
     write_new = disk.write_new
 
-    def unflushed(path, buffers, *, mode, lasting=False):
-        write_new(path, buffers, mode=mode, lasting=lasting)
+    def unflushed(path, buffers, **options):
+        write_new(path, buffers, **{**options, "lasting": False})
 
     monkeypatch.setattr(disk, "write_new", unflushed)
 
@@ -100,7 +100,7 @@ def test_a_flush_after_the_link_is_caught(local, trust, monkeypatch):
     monkeypatch.setattr(
         disk,
         "write_new",
-        lambda path, data, *, mode: write_new(path, data, mode=mode, lasting=False),
+        lambda path, data, **how: write_new(path, data, **{**how, "lasting": False}),
     )
 
     assert fails(check_order_of_creation, append_one(local, trust, monkeypatch))

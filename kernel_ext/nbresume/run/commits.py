@@ -21,7 +21,7 @@ from nbresume.capture.patches import patched
 from nbresume.capture.pickling import dump_atoms
 from nbresume.capture.previews import previews_of
 from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
-from nbresume.errors import CaptureError, RefusedError
+from nbresume.errors import RefusedError
 from nbresume.model.codec import canonical
 from nbresume.model.manifest import Manifest
 from nbresume.model.records import Committed, Failed
@@ -30,7 +30,7 @@ from nbresume.plan.names import absolute_imports
 from nbresume.run.intents import Running
 from nbresume.run.journal import Journal
 from nbresume.run.keys import key_after
-from nbresume.run.packing import Beside, Packed, pack
+from nbresume.run.packing import Beside, Packed, check_size, pack
 from nbresume.run.ports import World
 from nbresume.run.position import lost
 from nbresume.run.process import ProcessStates, inputs_among, recorded
@@ -171,9 +171,8 @@ class Commits:
         ConflictError
             Payloads that it may refer to were erased at the same moment.
         """
-        append, stored_at = self._journal.append, self._journal.state.erased_at
-        attempt = running.intent.attempt
-        group = self._free_group(attempt)
+        stored_at = self._journal.state.erased_at
+        group = self._free_group(running.intent.attempt)
         draft = self._journal.objects.draft(group)
         try:
             record, packed = self._lay_out(running, changes, draft, group, code=code)
@@ -181,17 +180,38 @@ class Commits:
             # workers may have written already, and no record will name it
             draft.discard()
             raise
-        draft.write()
+        if not draft.is_small:
+            draft.write()  # takes its time: an interrupt may stop it
         let_through = self._world.interrupts.defer()
         try:
-            revision = append(record, attempt=attempt, stored_at=stored_at)
-            self._restorer.learn(packed.ref, packed.manifest)
-            self._publisher.publish(revision, record, packed.manifest)
+            self._append(record, packed, draft, stored_at=stored_at)
             self._settle(record, changes, quiet=running.intent.options.auto)
             self._stand_on(packed.manifest)
         finally:
             let_through()
         return record
+
+    def _append(
+        self, record: Committed, packed: Packed, draft: Draft, *, stored_at: int
+    ) -> None:
+        """Let the record stand once its payloads are durable, and publish the group.
+
+        A small pack, the record and the publication are written first and flushed
+        together; neither of the others can be seen before the pack is safe.
+        """
+        if draft.is_small:
+            draft.begin()
+        publication = self._publisher.stage(record, packed.manifest)
+        try:
+            revision = self._journal.append(
+                record, attempt=record.attempt, stored_at=stored_at, after=draft.flush
+            )
+        except BaseException:
+            draft.discard()
+            publication.discard()
+            raise
+        self._restorer.learn(packed.ref, packed.manifest)
+        self._publisher.publish(revision, publication)
 
     def _lay_out(
         self, running: Running, changes: Changes, draft: Draft, group: str, *, code: str
@@ -199,7 +219,7 @@ class Commits:
         """Capture what the body left into a draft; return its record and manifest."""
         shelf = partial(draft.shelf, limit_bytes=self._max_step_bytes)
         captured = self._snapshot.take(changes.written, shelf=shelf)
-        self._check_size(running.intent.step, captured)
+        check_size(captured, running.intent.step, limit=self._max_step_bytes)
         _lose_patched(captured, changes)
         self._keep_objects(captured, running)
         packed = pack(
@@ -253,27 +273,6 @@ class Commits:
         tries = self._tries.get(attempt, 0) + 1
         self._tries = {attempt: tries}
         return attempt if tries == 1 else f"{attempt}-{tries}"
-
-    def _check_size(self, step: str, captured: Captured) -> None:
-        sizes: dict[str, int] = {}
-        for part in captured.parts.values():
-            sizes[part.name] = sizes.get(part.name, 0) + len(part.data)
-        for place in captured.shelved.values():
-            sizes[place.array] = sizes.get(place.array, 0) + place.length
-        total = sum(sizes.values())
-        if total <= self._max_step_bytes:
-            return
-        names = {b.target: n for n, b in captured.bindings.items()}
-        largest = sorted(sizes, key=lambda o: -sizes[o])[:3]
-        told = ", ".join(f"{names.get(o, o)} ({sizes[o] >> 20} MB)" for o in largest)
-        raise CaptureError(
-            f"step {step} is too large to commit",
-            because=f"it left {total >> 20} MB, max_step_bytes is "
-            f"{self._max_step_bytes >> 20} MB; largest: {told}",
-            remedy="Delete what is not needed (del NAME) in the step, "
-            "or raise NBRESUME_MAX_STEP_MB.",
-            step=step,
-        )
 
     def _keep_objects(self, captured: Captured, running: Running) -> None:
         """Let equal outputs keep the object ids of the commit before."""

@@ -5,6 +5,8 @@ loses re-reads: a higher epoch above means fenced, final; the same epoch means t
 somebody decided something, which is applied before the next try.
 """
 
+from collections.abc import Callable
+
 import msgspec
 
 from nbresume.errors import ConflictError, FencedError
@@ -68,7 +70,12 @@ class Journal(JournalReader):
         return self._tail_bytes > max(size, FOLD_FLOOR_BYTES)
 
     def append(
-        self, record: Record, *, attempt: str = "", stored_at: int | None = None
+        self,
+        record: Record,
+        *,
+        attempt: str = "",
+        stored_at: int | None = None,
+        after: Callable[[], object] | None = None,
     ) -> int:
         """Append a record of the claimant; return its revision.
 
@@ -82,6 +89,8 @@ class Journal(JournalReader):
         stored_at
             `RunState.erased_at` from before the payloads that it names were looked up:
             an erasure since then stops the append.
+        after
+            What has to be over before the record can be seen: its payloads are durable.
 
         Raises
         ------
@@ -98,7 +107,7 @@ class Journal(JournalReader):
                 self.check_fence()
                 self._check_stored(record, stored_at)
                 try:
-                    revision = self._append(record, self.state.epoch)
+                    revision = self._append(record, self.state.epoch, after=after)
                 except ConflictError:
                     before = self.state.revision
                     self.refresh()
@@ -224,7 +233,13 @@ class Journal(JournalReader):
                     step=history.name,
                 )
 
-    def _append(self, record: Record, epoch: int) -> int:
+    def _append(
+        self,
+        record: Record,
+        epoch: int,
+        *,
+        after: Callable[[], object] | None = None,
+    ) -> int:
         self.check_open()
         envelope = Envelope(
             id=self._chain.checkpoint_id,
@@ -240,7 +255,7 @@ class Journal(JournalReader):
             writer=self._product,
         )
         try:
-            link = self._chain.append(envelope)
+            link = self._chain.append(envelope, after=after)
         except ConflictError:
             self.counts.revision_conflicts += 1
             raise

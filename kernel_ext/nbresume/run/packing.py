@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from nbresume.capture.snapshot import Captured
+from nbresume.errors import CaptureError
 from nbresume.model.codec import canonical
 from nbresume.model.manifest import Manifest, Place
 from nbresume.model.records import Committed, Progress
@@ -73,6 +74,35 @@ def pack(
     offset, length, digest = draft.add_to_pack(canonical(manifest))
     return Packed(
         manifest, ManifestRef(group=group, offset=offset, length=length, digest=digest)
+    )
+
+
+def check_size(captured: Captured, step: str, *, limit: int) -> None:
+    """Pass if a step does not leave more than is kept of one.
+
+    Raises
+    ------
+    CaptureError
+        It does; the largest values are named.
+    """
+    sizes: dict[str, int] = {}
+    for part in captured.parts.values():
+        sizes[part.name] = sizes.get(part.name, 0) + len(part.data)
+    for place in captured.shelved.values():
+        sizes[place.array] = sizes.get(place.array, 0) + place.length
+    total = sum(sizes.values())
+    if total <= limit:
+        return
+    names = {b.target: n for n, b in captured.bindings.items()}
+    largest = sorted(sizes, key=lambda o: -sizes[o])[:3]
+    told = ", ".join(f"{names.get(o, o)} ({sizes[o] >> 20} MB)" for o in largest)
+    raise CaptureError(
+        f"step {step} is too large to commit",
+        because=f"it left {total >> 20} MB, max_step_bytes is "
+        f"{limit >> 20} MB; largest: {told}",
+        remedy="Delete what is not needed (del NAME) in the step, "
+        "or raise NBRESUME_MAX_STEP_MB.",
+        step=step,
     )
 
 

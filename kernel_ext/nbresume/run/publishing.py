@@ -12,6 +12,7 @@ from nbresume.run.manifests import read_manifest
 from nbresume.run.packing import commit_attributes
 from nbresume.run.ports import World
 from nbresume.run.restore import Restorer
+from nbresume.store.port import Staged
 
 
 class Publisher:
@@ -24,10 +25,17 @@ class Publisher:
         self._unpublished: dict[int, Committed] = {}
         """Commits whose published metadata was found missing or damaged."""
 
-    def publish(self, revision: int, record: Committed, manifest: Manifest) -> None:
+    def stage(self, record: Committed, manifest: Manifest) -> "Publication":
+        """Prepare the publication of a commit, before its record stands."""
+        return Publication(self._journal, record, manifest)
+
+    def publish(self, revision: int, publication: "Publication") -> None:
         """Publish a commit; one that cannot be published is committed all the same."""
-        if not _show(self._journal, self._world, record, manifest):
-            self._unpublished[revision] = record
+        try:
+            publication.show()
+        except StoreError as error:
+            _tell_unpublished(self._world, publication.record, error)
+            self._unpublished[revision] = publication.record
 
     def check(self, revision: int, record: Committed) -> None:
         """Tell when a commit's zarr metadata is damaged; the next claim mends it."""
@@ -60,6 +68,39 @@ class Publisher:
             del self._unpublished[revision]
 
 
+class Publication:
+    """What shows one commit to plain zarr, from before its record stands until then."""
+
+    def __init__(self, journal: Journal, record: Committed, manifest: Manifest) -> None:
+        self.record = record
+        self._staged: Staged | None = None
+        self._failed: StoreError | None = None
+        attributes = commit_attributes(record, manifest)
+        try:
+            self._staged = journal.objects.stage(record.manifest.group, attributes)
+        except StoreError as error:
+            # no reason not to commit: the next claim writes it
+            self._failed = error
+
+    def show(self) -> None:
+        """Let plain zarr find the commit.
+
+        Raises
+        ------
+        StoreError
+            It could not be prepared, or not be shown.
+        """
+        if self._failed is not None:
+            raise self._failed
+        if self._staged is not None:
+            self._staged.show()
+
+    def discard(self) -> None:
+        """Take away what was prepared: no record stands."""
+        if self._staged is not None:
+            self._staged.discard()
+
+
 def _is_here(record: Committed) -> bool:
     """Say whether a commit has a group, and this run holds it."""
     return bool(record.manifest.group) and not record.manifest.run
@@ -71,22 +112,17 @@ def publish_given(journal: Journal, world: World, step: str) -> None:
     if commit is None or not commit.record.manifest.group:
         return
     manifest = read_manifest(journal.objects, commit.record.manifest)
-    _show(journal, world, commit.record, manifest)
-
-
-def _show(
-    journal: Journal, world: World, record: Committed, manifest: Manifest
-) -> bool:
-    """Return whether a commit was published; that it was not is told."""
     try:
-        _write(journal, record, manifest)
+        _write(journal, commit.record, manifest)
     except StoreError as error:
-        world.screen.say(
-            f"step {record.step} is committed, but its zarr metadata was not "
-            f"written ({error}); the next claim writes it"
-        )
-        return False
-    return True
+        _tell_unpublished(world, commit.record, error)
+
+
+def _tell_unpublished(world: World, record: Committed, error: StoreError) -> None:
+    world.screen.say(
+        f"step {record.step} is committed, but its zarr metadata was not "
+        f"written ({error}); the next claim writes it"
+    )
 
 
 def _write(journal: Journal, record: Committed, manifest: Manifest) -> None:

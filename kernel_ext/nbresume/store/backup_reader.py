@@ -8,7 +8,7 @@ lie, by this process alone, and never unpacked by somebody else's code.
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
@@ -19,7 +19,7 @@ from msgspec import Struct
 from nbresume.errors import Damaged, KeyMissing, StoreError, Unavailable
 from nbresume.store import backups, disk
 from nbresume.store.backups import Contents, Kept, torn
-from nbresume.store.port import Begun, Buffer, check_key
+from nbresume.store.port import Begun, Buffer, Staged, check_key
 
 _LOCAL_HEADER: Final = b"PK\x03\x04"
 _LOCAL_BYTES: Final = 30
@@ -238,7 +238,13 @@ class BackupReader:
         """Return 0: nothing is written to a backup."""
         return 0
 
-    def create(self, key: str, data: Buffer) -> None:  # noqa: ARG002 - the port's
+    def create(
+        self,
+        key: str,
+        data: Buffer,  # noqa: ARG002 - the port's
+        *,
+        after: Callable[[], object] | None = None,  # noqa: ARG002 - as above
+    ) -> None:
         """Refuse: a backup is only read."""
         raise _only_read(key)
 
@@ -249,6 +255,10 @@ class BackupReader:
     def begin(self, key: str, data: Iterable[Buffer]) -> Begun:  # noqa: ARG002 - as above
         """Refuse: a backup is only read."""
         raise _only_read(key)
+
+    def stage(self, documents: Mapping[str, bytes]) -> Staged:
+        """Refuse: a backup is only read."""
+        raise _only_read(", ".join(documents))
 
     def publish(self, documents: Mapping[str, bytes]) -> None:
         """Refuse: a backup is only read."""

@@ -7,6 +7,7 @@ there has won before, and only the reply was lost.
 
 import re
 import sys
+from collections.abc import Callable
 
 from nbresume.errors import ConflictError, Damaged, KeyMissing, KeyTaken, Unavailable
 from nbresume.model.codec import decode_envelope, encode_envelope
@@ -95,8 +96,15 @@ class Chain:
         """
         self._backend.seal((self._folder,))
 
-    def append(self, envelope: Envelope) -> Link:
+    def append(
+        self, envelope: Envelope, *, after: Callable[[], object] | None = None
+    ) -> Link:
         """Sign the envelope and make it the record of its revision, durably.
+
+        Parameters
+        ----------
+        after
+            What has to be over before the record can be seen (`port.Backend.create`).
 
         Raises
         ------
@@ -109,10 +117,13 @@ class Chain:
         sys.audit("nbresume.append", envelope.kind, envelope.revision)
         signed = self._trust.sign(envelope)
         data = encode_envelope(signed)
+        key = self._key(signed.revision)
         for _ in range(_TRIES):
             try:
-                self._backend.create(self._key(signed.revision), data)
+                self._backend.create(key, data, after=after)
             except KeyTaken as taken:
+                if taken.ids.get("key") != key:
+                    raise  # it is another one, of what had to be over before
                 found = self._find(signed.revision)
                 if found is None:
                     continue

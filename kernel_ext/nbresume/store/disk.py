@@ -12,7 +12,7 @@ import errno
 import os
 import secrets
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -98,9 +98,21 @@ def reporting(refused: str) -> Iterator[None]:
 
 
 def write_new(
-    path: str, buffers: Iterable[Buffer], *, mode: int, lasting: bool = True
+    path: str,
+    buffers: Iterable[Buffer],
+    *,
+    mode: int,
+    lasting: bool = True,
+    after: Callable[[], object] | None = None,
 ) -> None:
     """Write a file that did not exist, and flush it; nothing is left if that fails.
+
+    Parameters
+    ----------
+    lasting
+        Flush it.
+    after
+        What is done before that, while the device takes its bytes.
 
     Raises
     ------
@@ -110,6 +122,9 @@ def write_new(
     file = begin_new(path, buffers, mode=mode)
     try:
         try:
+            if after is not None:
+                file.hurry()
+                after()
             if lasting:
                 file.flush()
         finally:
@@ -219,9 +234,20 @@ def link_new(source: str, path: str) -> bool:
 
 
 def create_durably(
-    path: str, data: Buffer, *, staging: str, mode: int = PRIVATE_FILE
+    path: str,
+    data: Buffer,
+    *,
+    staging: str,
+    mode: int = PRIVATE_FILE,
+    after: Callable[[], object] | None = None,
 ) -> bool:
     """Create a file whole and durably; False if it existed (now durable as well).
+
+    Parameters
+    ----------
+    after
+        What has to be over before the file gets its name; called when its bytes are on
+        their way to the device, which then takes them with what is flushed there.
 
     Raises
     ------
@@ -229,7 +255,7 @@ def create_durably(
         The file system has no hard links.
     """
     staged = f"{staging}/{secrets.token_hex(16)}"
-    write_new(staged, (data,), mode=mode)
+    write_new(staged, (data,), mode=mode, after=after)
     try:
         created = link_new(staged, path)
     finally:

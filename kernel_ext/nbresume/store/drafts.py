@@ -19,7 +19,7 @@ from nbresume.model.manifest import PACK, Place
 from nbresume.settings import MIB, PACK_LIMIT_BYTES
 from nbresume.store import chunks, groups
 from nbresume.store.codecs import BLOSC, Codec, probe
-from nbresume.store.port import Backend, Buffer
+from nbresume.store.port import Backend, Begun, Buffer, folder_of
 
 if TYPE_CHECKING:
     from nbresume.store.pieces import Shelf
@@ -79,7 +79,7 @@ class Draft:
         self._known = known
         self._make_root = make_root
         self._packed = packed
-        """Is told the folder and the bytes of a pack once it is durable."""
+        """Is told the folder and the bytes of a pack before it is written."""
         self._folder = folder
         self._group = folder.rpartition("/")[2]
         self._places: dict[str, Place] = {}
@@ -88,6 +88,8 @@ class Draft:
         self._names = {PACK}
         self._is_closed = False
         self._shelf: Shelf | None = None
+        self._begun: tuple[str, Begun] | None = None
+        """Key and file of a pack that is written and not flushed."""
 
     def shelf(self, *, limit_bytes: int | None = None) -> "Shelf":
         """Return what workers write of this group: it belongs to the draft.
@@ -111,10 +113,22 @@ class Draft:
         return self._shelf
 
     def discard(self) -> None:
-        """Take away what workers wrote, if it was not written yet: a capture failed."""
-        self._is_closed = True
-        if self._shelf is not None:
+        """Take away what is not durable yet: no record names it, and none will."""
+        if self._shelf is not None and not self._is_closed:
             self._shelf.discard()
+        self._is_closed = True
+        begun, self._begun = self._begun, None
+        if begun is not None:
+            key, file = begun
+            file.close()
+            # What went wrong before is told, not that it stays until `nbresume gc`.
+            with suppress(Unavailable):
+                self._backend.delete(key)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there is nothing but a pack."""
+        return not self._arrays and self._shelf is None
 
     @property
     def pack_bytes(self) -> int:
@@ -177,11 +191,9 @@ class Draft:
         KeyTaken
             Another draft wrote this group.
         """
-        self._is_closed = True
-        self._check_space()
+        self._close()
         written: list[str] = []
         try:
-            self._make_root()
             folders = [self._write_array(array, written) for array in self._arrays]
             if self._pack:
                 folders.append(self._write_pack(written))
@@ -189,8 +201,6 @@ class Draft:
             if self._shelf is not None:
                 self._shelf.seal()
             self._learn()
-            if self._pack:
-                self._packed(folders[-1], len(self._pack))
         except BaseException:
             # No record names these files, and a full disk needs their space. What went
             # wrong before is what is told, not that they stay until `nbresume gc`.
@@ -200,6 +210,50 @@ class Draft:
                 if self._shelf is not None:
                     self._shelf.discard()
             raise
+
+    def begin(self) -> None:
+        """Write the pack, all that there is, and leave its flush for `flush`.
+
+        What is written meanwhile is on its way to the device when that is called: it is
+        asked once where it would have been asked twice.
+
+        Raises
+        ------
+        Unavailable
+            There is not enough space, or the device failed; nothing is left.
+        KeyTaken
+            Another draft wrote this group.
+        """
+        self._close()
+        key = f"{self._folder}/{PACK}/{PACK_CHUNK}"
+        self._begun = key, self._backend.begin(key, (self._pack,))
+
+    def flush(self) -> None:
+        """Make durable what was begun; what `write` wrote is, and what was flushed.
+
+        Raises
+        ------
+        Unavailable
+            The device failed; what was begun is taken away again.
+        """
+        if self._begun is None:
+            return
+        key, file = self._begun
+        try:
+            file.flush()
+            self._backend.seal([folder_of(key)])
+        except BaseException:
+            self.discard()
+            raise
+        self._begun = None
+        file.close()
+
+    def _close(self) -> None:
+        self._is_closed = True
+        self._check_space()
+        self._make_root()
+        if self._pack:
+            self._packed(f"{self._folder}/{PACK}", len(self._pack))
 
     def _append(self, data: memoryview) -> int:
         self._refuse_if_closed()

@@ -6,7 +6,7 @@ Nothing is written before something is to be kept: opening to read changes no by
 """
 
 # A step makes several of these calls and its time is counted in them: no Path each.
-# ruff: noqa: PTH102, PTH105, PTH106, PTH112, PTH116, PTH123, PTH208
+# ruff: noqa: PTH102, PTH105, PTH108, PTH106, PTH112, PTH116, PTH123, PTH208
 
 import errno
 import os
@@ -15,7 +15,7 @@ import secrets
 import stat
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
@@ -27,6 +27,7 @@ from nbresume.store import disk
 from nbresume.store.port import (
     Begun,
     Buffer,
+    Staged,
     check_key,
     folder_of,
     missing,
@@ -57,6 +58,27 @@ class _Begun:
         self._file.close()
 
 
+class _Staged:
+    """Files that get their names when they are shown (see `port.Staged`)."""
+
+    def __init__(self, files: dict[str, str], put: Callable[[str, str], None]) -> None:
+        self._files = files
+        """Key → the file that stands for it until then."""
+        self._put = put
+
+    def show(self) -> None:
+        """Let them replace what was there, one after the other."""
+        for key in list(self._files):
+            self._put(self._files[key], key)
+            del self._files[key]
+
+    def discard(self) -> None:
+        """Take away those that were not shown; what stays is collected by its age."""
+        for file in self._files.values():
+            with suppress(OSError):
+                os.unlink(file)
+
+
 class LocalBackend:
     """Keys as files below one folder (see `port.Backend` for each method)."""
 
@@ -73,7 +95,9 @@ class LocalBackend:
         """Let a worker on this computer open the same folder."""
         return _opened_again, (self._top,)
 
-    def create(self, key: str, data: Buffer) -> None:
+    def create(
+        self, key: str, data: Buffer, *, after: Callable[[], object] | None = None
+    ) -> None:
         """Create the key durably."""
         path = self._path(key)
         refused = f"{key} was not written to the store"
@@ -83,7 +107,7 @@ class LocalBackend:
             self._make_lasting((folder_of(key),))
             mode = disk.READ_ONLY_FILE if key.startswith(_DATA) else disk.PRIVATE_FILE
             created = disk.create_durably(
-                path, data, staging=self._path(STAGING), mode=mode
+                path, data, staging=self._path(STAGING), mode=mode, after=after
             )
             sys.audit("nbresume.created", key)
         if not created:
@@ -118,21 +142,36 @@ class LocalBackend:
                 disk.flush_folder(self._path(folder))
             self._make_lasting(folders)
 
+    def stage(self, documents: Mapping[str, bytes]) -> Staged:
+        """Write derived metadata to files that have no name of their own yet."""
+        files: dict[str, str] = {}
+        staged = _Staged(files, self._put)
+        try:
+            for key, data in documents.items():
+                files[key] = self._stage_one(check_key(key), data)
+        except BaseException:
+            staged.discard()
+            raise
+        return staged
+
+    def _stage_one(self, key: str, data: bytes) -> str:
+        staged = f"{self._path(STAGING)}/{secrets.token_hex(16)}"
+        with disk.reporting(f"{key} was not written to the store"):
+            self.prepare()
+            # Whoever reads it compares it with the record that it comes from.
+            disk.write_new(staged, (data,), mode=disk.PRIVATE_FILE, lasting=False)
+        return staged
+
+    def _put(self, staged: str, key: str) -> None:
+        with disk.reporting(f"{key} was not written to the store"):
+            self._make_folder(folder_of(key))
+            sys.audit("nbresume.publish", key)
+            os.replace(staged, self._path(key))
+
     def publish(self, documents: Mapping[str, bytes]) -> None:
         """Put derived metadata under keys, one after the other."""
         for key, data in documents.items():
-            self._publish_one(key, data)
-
-    def _publish_one(self, key: str, data: bytes) -> None:
-        path = self._path(key)
-        with disk.reporting(f"{key} was not written to the store"):
-            self.prepare()
-            self._make_folder(folder_of(key))
-            staged = f"{self._path(STAGING)}/{secrets.token_hex(16)}"
-            # Whoever reads it compares it with the record that it comes from.
-            disk.write_new(staged, (data,), mode=disk.PRIVATE_FILE, lasting=False)
-            sys.audit("nbresume.publish", key)
-            os.replace(staged, path)
+            self.stage({key: data}).show()
 
     def link(self, source: str, key: str) -> None:
         """Let `key` hold the bytes of `source` without a copy."""

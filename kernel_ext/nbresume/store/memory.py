@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from nbresume.store.port import (
     Begun,
     Buffer,
+    Later,
+    Staged,
     check_key,
     folder_of,
     missing,
@@ -86,8 +88,12 @@ class MemoryBackend:
         self.files |= self._gone
         self._gone.clear()
 
-    def create(self, key: str, data: Buffer) -> None:
+    def create(
+        self, key: str, data: Buffer, *, after: Callable[[], object] | None = None
+    ) -> None:
         """Create the key durably."""
+        if after is not None:
+            after()
         count = self._begin("create", key)
         with self._lock:
             if check_key(key) in self.files:
@@ -123,6 +129,10 @@ class MemoryBackend:
             here = {key for key in self._fragile if folder_of(key) == folder}
             self._fragile -= here - self._unflushed
             self._end("seal", count)
+
+    def stage(self, documents: Mapping[str, bytes]) -> Staged:
+        """Keep derived metadata until it is shown."""
+        return Later(self.publish, documents)
 
     def publish(self, documents: Mapping[str, bytes]) -> None:
         """Put derived metadata under keys, one after the other."""

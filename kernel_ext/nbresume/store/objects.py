@@ -15,7 +15,7 @@ from nbresume.model.values import FoldRef, ManifestRef
 from nbresume.settings import PACK_LIMIT_BYTES
 from nbresume.store import chunks, groups
 from nbresume.store.drafts import PACK_CHUNK, Draft
-from nbresume.store.port import Backend, check_key
+from nbresume.store.port import Backend, Staged, check_key
 
 if TYPE_CHECKING:
     from nbresume.store.pieces import Pieces
@@ -153,12 +153,19 @@ class Objects:
 
     def publish(self, group: str, attributes: Mapping[str, Any]) -> None:
         """Show the group to plain zarr; can be repeated, and is not durable."""
+        self._backend.publish(self._documents(group, attributes))
+
+    def stage(self, group: str, attributes: Mapping[str, Any]) -> Staged:
+        """Prepare what shows the group to plain zarr; it can be about to be written."""
+        return self._backend.stage(self._documents(group, attributes))
+
+    def _documents(self, group: str, attributes: Mapping[str, Any]) -> dict[str, bytes]:
         self.make_root()
         pack = self._pack_metadata(group)
         # the pack's first: a group that is found is whole, where there is an order
         documents = dict([pack] if pack else [])
         documents[self._metadata(group)] = groups.group_metadata(attributes)
-        self._backend.publish(documents)
+        return documents
 
     def is_published(
         self, group: str, attributes: Mapping[str, Any] | None = None

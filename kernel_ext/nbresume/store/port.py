@@ -7,7 +7,7 @@ keys (``journal/<id>/0000000003.rec``), never of paths.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -90,6 +90,43 @@ class Begun(Protocol):
         """Let go of it; what was not flushed may be lost with the power."""
 
 
+class Staged(Protocol):
+    """Derived metadata that nobody sees yet."""
+
+    def show(self) -> None:
+        """Put it under its keys, replacing what was there; not durable.
+
+        If it fails, some of them may be there.
+
+        Raises
+        ------
+        Unavailable
+            The device failed.
+        """
+
+    def discard(self) -> None:
+        """Take it away again, if it was not shown."""
+
+
+class Later:
+    """What is staged where nothing can lie beside its key: it is put when shown."""
+
+    def __init__(
+        self,
+        put: Callable[[Mapping[str, bytes]], None],
+        documents: Mapping[str, bytes],
+    ) -> None:
+        self._put = put
+        self._documents = documents
+
+    def show(self) -> None:
+        """Put it under its keys."""
+        self._put(self._documents)
+
+    def discard(self) -> None:
+        """Nothing was put anywhere."""
+
+
 class Backend(Protocol):
     """A place that keeps bytes under keys; all refusals are errors of nbresume.
 
@@ -97,10 +134,18 @@ class Backend(Protocol):
     fails as `Unavailable`.
     """
 
-    def create(self, key: str, data: Buffer) -> None:
+    def create(
+        self, key: str, data: Buffer, *, after: Callable[[], object] | None = None
+    ) -> None:
         """Create the key durably: it survives power loss once this returns.
 
         The key is never seen with a part of its bytes.
+
+        Parameters
+        ----------
+        after
+            What has to be over before the key can be seen. It is called once for each
+            try, as late as possible; what it raises is raised, and no key is there.
 
         Raises
         ------
@@ -148,8 +193,17 @@ class Backend(Protocol):
             The device failed, or a folder is gone.
         """
 
+    def stage(self, documents: Mapping[str, bytes]) -> Staged:
+        """Prepare derived metadata, so that showing it is quick.
+
+        Raises
+        ------
+        Unavailable
+            The device failed; nothing of it is left.
+        """
+
     def publish(self, documents: Mapping[str, bytes]) -> None:
-        """Put derived metadata under keys, replacing what was there; not durable.
+        """Put derived metadata under keys: `stage`, and `Staged.show`.
 
         If it fails, some of them may be there.
 

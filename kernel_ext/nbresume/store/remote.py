@@ -15,6 +15,8 @@ from nbresume.store import remote_errors as told
 from nbresume.store.port import (
     Begun,
     Buffer,
+    Later,
+    Staged,
     check_key,
     missing,
     taken,
@@ -75,10 +77,14 @@ class RemoteBackend:
             raise TypeError(message)
         return self._reopen, (self.url,)
 
-    def create(self, key: str, data: Buffer) -> None:
+    def create(
+        self, key: str, data: Buffer, *, after: Callable[[], object] | None = None
+    ) -> None:
         """Create the key durably."""
         check_key(key)
         self._probe()
+        if after is not None:
+            after()
         if not self._put_new(key, data):
             raise taken(key)
 
@@ -100,6 +106,10 @@ class RemoteBackend:
         """Nothing is left to do: every put was durable when it was answered."""
         for folder in folders:
             check_key(folder)
+
+    def stage(self, documents: Mapping[str, bytes]) -> Staged:
+        """Keep derived metadata until it is shown: a bucket has no names to change."""
+        return Later(self.publish, documents)
 
     def publish(self, documents: Mapping[str, bytes]) -> None:
         """Put derived metadata under keys, two at a time: each is a round trip."""

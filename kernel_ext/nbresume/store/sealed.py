@@ -6,13 +6,13 @@ pass through, so that decisions can be read without a key. Sizes and offsets are
 of the plain bytes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from nbresume.errors import Damaged, Unavailable
 from nbresume.store.datakeys import DataKeys, Held
-from nbresume.store.port import Backend, Begun, Buffer
+from nbresume.store.port import Backend, Begun, Buffer, Staged
 from nbresume.store.sealing import (
     HEADER_BYTES,
     Sealed,
@@ -57,9 +57,11 @@ class SealedBackend:
         """
         return SealedBackend, (self._backend, self._data_keys.held(), self._store_id)
 
-    def create(self, key: str, data: Buffer) -> None:
+    def create(
+        self, key: str, data: Buffer, *, after: Callable[[], object] | None = None
+    ) -> None:
         """Create the key durably."""
-        self._backend.create(key, self._whole(key, data))
+        self._backend.create(key, self._whole(key, data), after=after)
 
     def write(self, key: str, data: Iterable[Buffer]) -> None:
         """Write a file of a group that no record names yet."""
@@ -73,10 +75,16 @@ class SealedBackend:
         """Make everything durable that was written directly in these folders."""
         self._backend.seal(folders)
 
+    def stage(self, documents: Mapping[str, bytes]) -> Staged:
+        """Prepare derived metadata."""
+        return self._backend.stage(self._all_whole(documents))
+
     def publish(self, documents: Mapping[str, bytes]) -> None:
         """Put derived metadata under keys."""
-        stored = {key: self._whole(key, data) for key, data in documents.items()}
-        self._backend.publish({key: bytes(data) for key, data in stored.items()})
+        self._backend.publish(self._all_whole(documents))
+
+    def _all_whole(self, documents: Mapping[str, bytes]) -> dict[str, bytes]:
+        return {key: bytes(self._whole(key, data)) for key, data in documents.items()}
 
     def link(self, source: str, key: str) -> None:
         """Refuse: a file opens in its own place alone, so the bytes are written anew.

@@ -42,17 +42,20 @@ disk.flush_folder = forgotten
 RECORD_FIRST = """
 from nbresume.run.journal import Journal
 from nbresume.store.drafts import Draft
-write, append = Draft.write, Journal.append
+write, flush, append = Draft.write, Draft.flush, Journal.append
 waiting = []
-Draft.write = lambda self: waiting.append(self)
+Draft.write = lambda self: waiting.append((write, self))
+Draft.flush = lambda self: waiting.append((flush, self))
+def catch_up():
+    while waiting:
+        late, draft = waiting.pop(0)
+        late(draft)
 def early(self, record, **options):
     if not record.KIND.endswith("committed"):
-        while waiting:
-            write(waiting.pop())
+        catch_up()
         return append(self, record, **options)
     revision = append(self, record, **options)
-    while waiting:
-        write(waiting.pop())
+    catch_up()
     return revision
 Journal.append = early
 """

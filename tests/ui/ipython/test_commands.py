@@ -46,13 +46,14 @@ def states(shell):
 @pytest.fixture
 def failed_write(monkeypatch):
     """Return what makes every write of payloads fail until it is called again."""
-    write = LocalBackend.write
+    methods = {name: getattr(LocalBackend, name) for name in ("write", "begin")}
 
     def fail(on):
         def full(self, key, data):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(LocalBackend, "write", full if on else write)
+        for name, method in methods.items():
+            monkeypatch.setattr(LocalBackend, name, full if on else method)
 
     return fail
 
@@ -312,7 +313,7 @@ def test_a_failed_commit_may_be_run_again(two, failed_write):
 def test_a_failed_intent_runs_nothing(two, monkeypatch):
     """When the intent cannot be written the body does not start."""
 
-    def full(self, key, data):
+    def full(self, key, data, **options):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -329,7 +330,7 @@ def test_a_failure_that_cannot_be_recorded_is_told(two, monkeypatch):
     code = (
         "%%step c\nfrom nbresume.store.local import LocalBackend\n"
         "from nbresume.errors import Unavailable\n"
-        "def full(self, key, data): raise Unavailable('planted')\n"
+        "def full(self, key, data, **options): raise Unavailable('planted')\n"
         "LocalBackend.create, kept = full, LocalBackend.create\n"
         "1 / 0"
     )
@@ -359,11 +360,11 @@ def test_an_interrupt_during_the_commit_leaves_it_whole(two, monkeypatch, when):
     """Ctrl-C while the record is written never makes a commit look like RAN."""
     append = Chain.append
 
-    def interrupted(self, envelope):
+    def interrupted(self, envelope, **options):
         ours = envelope.kind == "nbresume.committed"
         if ours and when == "before":
             signal.raise_signal(signal.SIGINT)
-        link = append(self, envelope)
+        link = append(self, envelope, **options)
         if ours and when == "after":
             signal.raise_signal(signal.SIGINT)
         return link

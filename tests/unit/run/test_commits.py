@@ -195,6 +195,7 @@ def test_a_large_list_is_named():
         ("publish", 1),  # the claim's copy
         ("create", 2),  # the intent
         ("write", 1),  # the payloads
+        ("flush", 1),
         ("seal", 1),
         ("create", 3),  # the commit record
         ("publish", 2),  # the group
@@ -231,7 +232,7 @@ def test_a_crash_at_any_point_loses_nothing_and_shows_nothing_twice(
 
 
 @pytest.mark.parametrize(
-    ("operation", "nth"), [("write", 1), ("seal", 1), ("create", 3)]
+    ("operation", "nth"), [("write", 1), ("flush", 1), ("seal", 1), ("create", 3)]
 )
 def test_a_failing_device_leaves_the_step_ran(operation, nth):
     """Every write path raises; nothing is committed, and the body is not lost."""

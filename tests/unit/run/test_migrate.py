@@ -258,19 +258,19 @@ def test_an_append_in_between_stops_it(at):
     create = lab.backend.create
     suffix = {"the claim": run_id, "the migration": f"{run_id}.2"}[at]
 
-    def decide_first(key, data):
+    def decide_first(key, data, **options):
         lab.backend.create = create
         if at == "the migration":
-            create(key, data)
+            create(key, data, **options)
         decider.parts.recovery.rerun("a", because="meanwhile")
         if at == "the claim":
-            create(key, data)
+            create(key, data, **options)
 
-    def watch(key, data):
+    def watch(key, data, **options):
         if f"/{suffix}/" in key:
-            decide_first(key, data)
+            decide_first(key, data, **options)
         else:
-            create(key, data)
+            create(key, data, **options)
 
     lab.backend.create = watch
     with pytest.raises(ConflictError):
@@ -390,8 +390,8 @@ def test_a_copy_that_the_disk_did_not_keep_is_not_used():
     before = told(earlier(lab).journal.state)
     create = lab.backend.create
 
-    def create_badly(key, data):
-        create(key, data)
+    def create_badly(key, data, **options):
+        create(key, data, **options)
         if key == f"journal/{run_id}.2/{3:010d}.rec":
             lab.backend.files[key] = data.replace(b"nbresume", b"nbresumf")
 

@@ -905,6 +905,29 @@ def test_a_record_that_was_written_counts_although_its_names_have_moved_on():
     assert k.restart().go("a", "b", "c") == ["c"]
 
 
+def test_a_publication_that_cannot_be_prepared_stops_no_commit():
+    """The record stands all the same; the next claim publishes it."""
+    lab = Lab(a="%%step a\nx = [1]")
+    k = lab.kernel()
+    stage = lab.backend.stage
+
+    def full(documents):
+        raise Unavailable("the disk is full")
+
+    lab.backend.stage = full
+    assert k.run("a").how == "ran"
+    assert "is committed, but its zarr metadata was not written" in k.last.text
+    lab.backend.stage = stage
+
+    group = f"data.zarr/{k.run_id}/{k.commits('a').manifest.group}/zarr.json"
+    assert group not in lab.backend.files
+    k = k.restart()
+    assert k.go() == []
+    lab.edit(b="%%step b\ny = 1")
+    k.go()
+    assert group in lab.backend.files
+
+
 def test_a_commit_that_cannot_be_published_is_a_commit():
     """Its zarr metadata is derived: it is told, and the next claim writes it."""
     lab = Lab(a="%%step a\nx = [1]")
