@@ -4,7 +4,8 @@ The rule: whatever asks for all names of a kind, or for all that hold an object,
 answered from tables that follow each change; only what changed costs anything.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct, field
@@ -66,15 +67,45 @@ class Known:
         self._moves = Moves()
         self._loose: set[int] = set()
         """id() of held objects that a name reached, and may not reach any more."""
+        self._rebound: dict[str, Entry] = {}
+        """Name → what was known of it before others bound or removed it."""
+        self._is_still = False
 
     def refresh(self) -> None:
         """Find out what was bound and removed by others than this table."""
+        if self._is_still:
+            return
         moved, lost = self.names.refresh()
         for name in lost:
             self._moves.lose(name)
             self._drop(name)
         for name in moved:
             self._notice(name)
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Look at the names once for all of the body: no code of the user runs there.
+
+        With many names that is what a step pays for them.
+        """
+        self.refresh()
+        was, self._is_still = self._is_still, True
+        try:
+            yield
+        finally:
+            self._is_still = was
+
+    def rebound(self) -> dict[str, Entry]:
+        """Return the names that others bound or removed since `forget_rebound`.
+
+        With what was known of each before.
+        """
+        self.refresh()
+        return dict(self._rebound)
+
+    def forget_rebound(self) -> None:
+        """Forget what was bound and removed up to now: a cell has ended."""
+        self._rebound.clear()
 
     def mark(self) -> None:
         """Forget what moved up to now: a cell begins."""
@@ -110,6 +141,8 @@ class Known:
         entry = self._entries.get(name)
         if entry is None or entry.value is not value:
             # bound behind our back (by a cell, a thread, a callback): nobody's value
+            if entry is not None:
+                self._rebound.setdefault(name, entry)
             self._moves.bind(name, is_new=entry is None)
             entry = self._enter(name, Entry(value, Made.AMBIENT))
         return entry
@@ -132,6 +165,7 @@ class Known:
     def _drop(self, name: str) -> None:
         entry = self._entries.pop(name, None)
         if entry is not None:
+            self._rebound.setdefault(name, entry)
             self._made[entry.made].discard(name)
             self._loosen(name, entry)
 

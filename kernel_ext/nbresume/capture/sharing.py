@@ -65,7 +65,7 @@ def shared_objects(
         shared |= met & reach.keys()
         met |= reach.keys()
     shared |= met & largest.keys()
-    shared -= named.keys()
+    shared = {i for i in shared if i not in named}
     found: dict[int, tuple[Any, set[str]]] = {}
     for name, seen in reaches.items():
         reach = seen.reach()

@@ -69,7 +69,7 @@ class Audit:
         self._clock = clock
         self._ended: _Ended | None = None
         self._baseline: dict[str, Entry] = {}
-        """Every name and what was known of it when the cell ended."""
+        """Every name and what was known of it when the pass began to look."""
         self._queue: list[tuple[float, str]] | None = None
         """(cost of a look in seconds, name), the cheapest last; None: not made yet."""
         self._doubted: dict[str, float] = {}
@@ -95,7 +95,7 @@ class Audit:
         """
         self.stop()
         self._ended = _Ended(cell, step, frozenset(named), self._clock.monotonic_s())
-        self._baseline = self._live.known()
+        self._live.forget_rebound()  # what the cell bound is its own
 
     def slice(self, budget_s: float) -> bool:
         """Look again at some names; return whether the pass has ended.
@@ -104,6 +104,7 @@ class Audit:
         """
         begun_s = self._clock.monotonic_s()
         if self._queue is None:
+            self._baseline = self._live.known()
             self._queue = self._waiting()
         while self._queue and self._ended is not None:
             cost_s, name = self._queue[-1]
@@ -123,12 +124,7 @@ class Audit:
     def stop(self) -> None:
         """End the pass: a cell begins. What was not looked at is forgotten."""
         if self._ended is not None:
-            values = self._live.namespace
-            baseline = self._baseline.items()
-            moved = [
-                (n, e) for n, e in baseline if values.get(n, e.value) is not e.value
-            ]
-            for name, before in moved:
+            for name, before in self._live.rebound().items():
                 self._examine_binding(name, before, self._ended)
         self._void()
         self._ended, self._baseline, self._queue = None, {}, None

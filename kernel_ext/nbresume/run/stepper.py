@@ -215,7 +215,8 @@ class Stepper:
             parts.journal.append(passage.resolution, attempt=attempt)
         self._ran = None
         parts.loops.announce(brought)
-        self._running = parts.intents.open(brought, passage, reason=reason)
+        with parts.live.still():
+            self._running = parts.intents.open(brought, passage, reason=reason)
         parts.effects.begin(self._running, passage.repeats)
         parts.evidence.begin(self._running.intent)
         parts.file_watch.begin(brought)
@@ -257,7 +258,7 @@ class Stepper:
         if finished and left_open:
             error = doubt.left_open(running.intent.step, left_open)
             finished = False
-        with FINGERPRINTS.moment(), put_off():
+        with FINGERPRINTS.moment(), put_off(), parts.live.still():
             ran = self._end(running, held=finished)
             if finished:
                 self._commit(ran)

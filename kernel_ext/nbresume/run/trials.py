@@ -73,7 +73,7 @@ class Trials:
         self._journal = journal
         self._launch = launch
         self._clock = clock
-        self._steps: list[str] = []
+        self._steps: dict[str, None] = {}
         """Steps that were committed here and not looked at yet."""
         self._known: set[str] = set()
         """Types that came back, or were told not to."""
@@ -84,8 +84,8 @@ class Trials:
     def start(self, *, step: str) -> None:
         """Begin an idle period, after a cell that ran this step (or none)."""
         self._since_s = self._clock.monotonic_s()
-        if step and step not in self._steps:
-            self._steps.append(step)
+        if step:
+            self._steps.setdefault(step)
 
     def stop(self) -> None:
         """End the trial that runs, if one does: the extension is unloaded."""
@@ -106,7 +106,9 @@ class Trials:
             return True
         if self._clock.monotonic_s() - self._since_s < PATIENCE_S:
             return False
-        record, names = self._next(self._steps.pop(0))
+        step = next(iter(self._steps))
+        del self._steps[step]
+        record, names = self._next(step)
         if record is not None and names:
             trial = self._launch(record.step, names)
             self._running = _Started(record, names, trial)

@@ -7,6 +7,8 @@ from statistics import median
 
 import pytest
 
+from nbresume.capture.names import NameTable
+
 CELLS = [f"%%step s{i}\nv{i} = {i} + k" for i in range(220)]
 MOST_CALLS = 3000
 """Python calls of one tiny step: 2,000, and some for each library that has state."""
@@ -75,3 +77,23 @@ def test_a_late_step_costs_what_an_early_one_does(shell, counted):
 
     assert of(LATE, "fsync") == of(EARLY, "fsync") > 0
     assert of(LATE, "call") == pytest.approx(of(EARLY, "call"), rel=0.02)
+
+
+def test_a_step_goes_through_all_names_three_times(shell, monkeypatch):
+    """Before its cell, before its body and after it: with many names that is dear."""
+    shell.save(*CELLS)
+    passes = []
+    refresh = NameTable.refresh
+
+    def counted(self):
+        passes.append(self)
+        return refresh(self)
+
+    assert shell.run("k = 1", "k").ok
+    for number, code in enumerate(CELLS[:3]):
+        assert shell.run(code, f"c{number}").ok
+    monkeypatch.setattr(NameTable, "refresh", counted)
+
+    assert shell.run(CELLS[3], "c3").ok
+
+    assert len(passes) == 3
