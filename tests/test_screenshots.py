@@ -6,6 +6,8 @@ import pictures
 import pytest
 
 LARGEST = 60_000
+CURVE = "curve-"
+"""Begin of the pictures that `make bench-curves` draws: of numbers, not of a view."""
 ANEW = "type: make screenshots, and look at docs/images"
 
 
@@ -45,9 +47,13 @@ def test_every_picture_is_shown_and_small():
     taken = pictures.read_taken()
     names = {name for view in taken.values() for name in view["pictures"]}
     files = {path.name: path for path in pictures.IMAGES.glob("*.png")}
+    curves = {name: files.pop(name) for name in [*files] if name.startswith(CURVE)}
     page = (pictures.ROOT / "docs" / "reference" / "jupyterlab.md").read_text()
 
     assert taken.keys() == pictures.VIEWS.keys()
     assert names == files.keys()
-    assert {n: s for n, f in files.items() if (s := f.stat().st_size) > LARGEST} == {}
+    every = files | curves
+    assert {n: s for n, f in every.items() if (s := f.stat().st_size) > LARGEST} == {}
     assert [name for name in sorted(names) if f"images/{name}" not in page] == []
+    measured = (pictures.ROOT / "docs" / "performance.md").read_text()
+    assert [name for name in curves if f"images/{name}" not in measured] == []
