@@ -12,7 +12,6 @@ from nbresume.model.digests import record_digest
 from nbresume.store.chain import Chain
 from nbresume.store.local_open import open_local
 from nbresume.store.memory import MemoryBackend
-from nbresume.store.port import taken
 from nbresume.store.trust import Trust
 
 RACERS = 8
@@ -152,7 +151,7 @@ class ForgetfulBackend(MemoryBackend):
         """Lie, then create."""
         if self.lies:
             self.lies -= 1
-            raise taken(key)
+            raise KeyTaken(key)
         super().create(key, data, **options)
 
 
@@ -169,19 +168,6 @@ def test_a_key_that_is_taken_and_missing_is_tried_again(trust, lies, succeeds):
     else:
         with pytest.raises(Unavailable, match="says that it exists"):
             chain.append(record(0))
-
-
-def test_a_key_that_is_taken_elsewhere_is_no_conflict(local, trust):
-    """What had to be over before failed: that is told, and no record is there."""
-    chain = Chain(local, trust, "c1")
-
-    def written_twice():
-        raise taken("data.zarr/r/a/pack/c.0")
-
-    with pytest.raises(KeyTaken, match=r"data\.zarr"):
-        chain.append(record(0), after=written_twice)
-
-    assert chain.newest() is None
 
 
 @pytest.mark.parametrize(

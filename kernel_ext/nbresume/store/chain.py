@@ -104,7 +104,8 @@ class Chain:
         Parameters
         ----------
         after
-            What has to be over before the record can be seen (`port.Backend.create`).
+            What has to be over before the record can be seen (`port.Backend.create`);
+            it creates no key itself.
 
         Raises
         ------
@@ -117,13 +118,10 @@ class Chain:
         sys.audit("nbresume.append", envelope.kind, envelope.revision)
         signed = self._trust.sign(envelope)
         data = encode_envelope(signed)
-        key = self._key(signed.revision)
         for _ in range(_TRIES):
             try:
-                self._backend.create(key, data, after=after)
+                self._backend.create(self._key(signed.revision), data, after=after)
             except KeyTaken as taken:
-                if taken.ids.get("key") != key:
-                    raise  # it is another one, of what had to be over before
                 found = self._find(signed.revision)
                 if found is None:
                     continue

@@ -6,6 +6,7 @@ from collections import Counter
 from statistics import median
 
 import pytest
+from store.store_checks import counted as counting
 
 from nbresume.capture.names import NameTable
 
@@ -97,3 +98,43 @@ def test_a_step_goes_through_all_names_three_times(shell, monkeypatch):
     assert shell.run(CELLS[3], "c3").ok
 
     assert len(passes) == 3
+
+
+ASKED = {
+    ("open", "new"): 5,  # intent, pack, record; metadata of pack and group
+    ("write", ""): 5,
+    ("fsync", "file"): 3,
+    ("fsync", "folder"): 5,  # the journal's twice; of the pack, the group, the run
+    ("open", "old"): 5,  # those folders
+    ("link", ""): 2,
+    ("unlink", ""): 2,
+    ("mkdir", ""): 2,
+    ("replace", ""): 2,
+}
+"""What one tiny step asks of the file system, by kind."""
+MORE_BYTES = 1.06
+"""Names and numbers get longer, and a commit names the newest folded state."""
+
+
+def test_what_a_tiny_step_asks_of_the_system_is_the_same_for_each(shell, monkeypatch):
+    """The same calls by kind in each step, and bytes that do not grow.
+
+    Now and then a step also writes a fold, into its pack: no call more, and more bytes.
+    """
+    shell.save(*CELLS)
+    assert shell.run("k = 1", "k").ok
+    sizes = {}
+    for number, code in enumerate(CELLS):
+        if number not in {*EARLY, *LATE}:
+            assert shell.run(code, f"c{number}").ok
+            continue
+        with counting(monkeypatch) as seen:
+            assert shell.run(code, f"c{number}").ok
+        kinds = Counter(
+            (name, what if name in ("open", "fsync") else "") for name, what in seen
+        )
+        assert kinds == ASKED, number
+        sizes[number] = sum(size for name, size in seen if name == "write")
+
+    early, late = (median(sizes[n] for n in steps) for steps in (EARLY, LATE))
+    assert late <= MORE_BYTES * early
