@@ -66,11 +66,12 @@ class BackendTests:
     def test_discarded_metadata_leaves_nothing(self, backend):
         """As if it had never been prepared."""
         backend.publish({"g/zarr.json": b"{}"})
+        before = backend.names("tmp")
 
         backend.stage({"g/zarr.json": b"[]"}).discard()
 
         assert backend.read("g/zarr.json") == b"{}"
-        assert backend.names("tmp") == []
+        assert backend.names("tmp") == before
 
     def test_one_of_many_threads_wins(self, backend):
         """Of several writers of a key exactly one wins, and its bytes are there."""
