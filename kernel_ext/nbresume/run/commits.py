@@ -5,6 +5,7 @@ append is the commit point. Everything before it can fail; then the step is RAN.
 """
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -199,17 +200,16 @@ class Commits:
         A small pack, the record and the publication are written first and flushed
         together; neither of the others can be seen before the pack is safe.
         """
-        if draft.is_small:
-            draft.begin()
-        publication = self._publisher.stage(record, packed.manifest)
-        try:
+        with ExitStack() as undo:
+            undo.callback(draft.discard)
+            if draft.is_small:
+                draft.begin()
+            publication = self._publisher.stage(record, packed.manifest)
+            undo.callback(publication.discard)
             revision = self._journal.append(
                 record, attempt=record.attempt, stored_at=stored_at, after=draft.flush
             )
-        except BaseException:
-            draft.discard()
-            publication.discard()
-            raise
+            undo.pop_all()
         self._restorer.learn(packed.ref, packed.manifest)
         self._publisher.publish(revision, publication)
 

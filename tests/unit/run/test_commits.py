@@ -231,6 +231,19 @@ def test_a_crash_at_any_point_loses_nothing_and_shows_nothing_twice(
     assert k["M"] == [1, 2]
 
 
+def test_a_pack_that_no_record_will_name_is_taken_away():
+    """Whatever goes wrong between its writing and its flush; the body is not lost."""
+    lab = Lab(a="%%step a\nL = [1]")
+    k = lab.kernel()
+
+    def broken(documents):
+        raise ValueError("a fault of ours")
+
+    lab.backend.stage = broken
+    assert k.run("a").how == "RAN"
+    assert not [key for key in lab.backend.files if "/pack/" in key]
+
+
 @pytest.mark.parametrize(
     ("operation", "nth"), [("write", 1), ("flush", 1), ("seal", 1), ("create", 3)]
 )
