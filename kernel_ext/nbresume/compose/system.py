@@ -13,6 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
+from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,6 +27,9 @@ from nbresume.settings import __version__
 PRODUCT = f"nbresume {__version__}"
 _SAME_START_S = 0.05
 """Process starts closer than this are one process: the system rounds them."""
+_WRITTEN_S: Final = 1.0
+"""How long a notebook is waited for that somebody is writing."""
+_LOOK_S: Final = 0.02
 
 
 class SystemClock:
@@ -146,6 +150,8 @@ class SavedNotebook(Struct):
     workflow: str
     _stamp: tuple[int, int, int] = (0, 0, 0)
     _cells: list[Cell] | None = None
+    _is_broken: bool = False
+    """It was waited for, and did not become whole: it is not waited for again."""
     _were_saved: set[str] = field(default_factory=set)
     """Ids of all cells that the file has had: one that it has no more is gone."""
     _noted: list[Cell] = field(default_factory=list)
@@ -182,6 +188,16 @@ class SavedNotebook(Struct):
     def _read(self) -> list[Cell] | None:
         if not self.path:
             return None
+        # Jupyter's server writes a notebook in place: it is empty for a moment. Where
+        # nothing of it is known yet, its plain cells and new steps would be missed
+        end = time.monotonic() + _WRITTEN_S
+        while not self._take() and self._cells is None and not self._is_broken:
+            self._is_broken = time.monotonic() >= end
+            time.sleep(_LOOK_S)
+        return self._cells
+
+    def _take(self) -> bool:
+        """Take the cells of the file if it has moved on; False if it is not whole."""
         try:
             stat = Path(self.path).stat()
             stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
@@ -189,11 +205,12 @@ class SavedNotebook(Struct):
                 found = parse_notebook(Path(self.path).read_bytes())
                 self._cells, self._stamp = _with_ids(found), stamp
                 self._were_saved |= {cell.cell_id for cell in self._cells}
-        except (OSError, RefusedError):
-            # half-written by the front end, or not saved yet: the order comes
-            # from the records then, and the view says so
-            return self._cells
-        return self._cells
+        except OSError:
+            # not saved yet: the order comes from the records, and the view says so
+            return True
+        except RefusedError:
+            return False
+        return True
 
     def exists(self, path: str) -> bool:
         """Say whether another notebook's file is (still) there."""
