@@ -10,7 +10,7 @@ import type { Follower } from './follow';
 import { resumeIcon, stepsIcon } from './icons';
 import type { RunModel } from './model';
 import type { NotebookHand } from './notebook';
-import { restore, resume } from './resume';
+import { alone, restore, resume } from './resume';
 import { CommandIDs, SIDEBAR_ID } from './tokens';
 
 /** What the commands work with. */
@@ -30,6 +30,7 @@ export function addCommands(parts: Parts): string[] {
   const { app, follower, hand, model, trans } = parts;
   const { commands } = app;
   const isOpen = (): boolean => follower.panel !== null;
+  const goOn = alone();
   commands.addCommand(CommandIDs.show, {
     label: trans.__('Show Steps of the Notebook'),
     icon: stepsIcon,
@@ -62,7 +63,7 @@ export function addCommands(parts: Parts): string[] {
     icon: resumeIcon,
     describedBy: NO_ARGUMENTS,
     isEnabled: () => isOpen() && model.canResume,
-    execute: () => resume(parts)
+    execute: () => goOn(() => resume(parts))
   });
   commands.addCommand(CommandIDs.restore, {
     label: trans.__('Restore What Is Committed, and Run Nothing'),
@@ -71,7 +72,7 @@ export function addCommands(parts: Parts): string[] {
       trans.__('Bind what the committed steps made, and run no cell'),
     describedBy: NO_ARGUMENTS,
     isEnabled: () => isOpen() && whyNotRestore(model, trans) === '',
-    execute: () => restore(parts)
+    execute: () => goOn(() => restore(parts))
   });
   commands.addCommand(CommandIDs.goTo, {
     label: args =>

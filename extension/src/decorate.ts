@@ -9,6 +9,7 @@
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { NotebookActions } from '@jupyterlab/notebook';
+import { MessageLoop } from '@lumino/messaging';
 
 import type { Lines } from './lines';
 import { Unlocked } from './locks';
@@ -75,6 +76,13 @@ export class Decorator {
     panel.disposed.connect(() => {
       this.marks.delete(panel);
       marks.dispose();
+    });
+    // behind another one it was not asked about, and no longer followed
+    MessageLoop.installMessageHook(panel, (_, { type }) => {
+      if (type === 'after-show') {
+        void this.ask(panel);
+      }
+      return true;
     });
     void panel.context.ready.then(() => {
       this.onModel();

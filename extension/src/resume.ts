@@ -2,17 +2,21 @@
  * *Resume* and *Restore only*: what is committed into the kernel, and cells run.
  *
  * The rule: what is marked is what runs. Edits are saved first: the server and the
- * kernel know the notebook by its file alone.
+ * kernel know the notebook by its file alone. A click is never lost: it waits for a
+ * kernel that is busy for a moment, and says why it did nothing.
  */
 
 import type { NotebookPanel } from '@jupyterlab/notebook';
+import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { whyNotRestore, whyNotResume } from './can';
 import type { Follower } from './follow';
 import { type } from './kernel';
 import type { RunModel } from './model';
 import type { NotebookHand } from './notebook';
 
-const PATIENCE_MS = 2000;
+/** A kernel that was just started answers its first question late where much runs. */
+const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
 /** What it works with. */
@@ -20,19 +24,29 @@ export interface Parts {
   readonly follower: Follower;
   readonly hand: NotebookHand;
   readonly model: RunModel;
+  readonly trans: TranslationBundle;
 }
 
 /** Bind what is committed, and run every cell below it. */
 export async function resume(parts: Parts): Promise<void> {
-  const { follower, hand, model } = parts;
+  const { follower, hand, model, trans } = parts;
   const { panel } = follower;
-  await whenFree(model);
-  if (panel === null || !model.canResume) {
+  if (panel === null) {
+    return;
+  }
+  const mayGoOn = async (): Promise<boolean> => {
+    await whenFree(model);
+    if (!model.canResume) {
+      // a click that does nothing says why
+      model.setSaid(whyNotResume(model, trans));
+    }
+    return model.canResume;
+  };
+  if (!(await mayGoOn())) {
     return;
   }
   await saved(panel, parts);
-  const { canResume } = await whenFree(model);
-  if (canResume && (await bind(panel, parts)) && model.answer?.kind === 'run') {
+  if ((await mayGoOn()) && (await bind(panel, parts)) && model.answer?.kind === 'run') {
     await hand.runOn(panel, model.answer.view);
   }
   await follower.refresh();
@@ -40,15 +54,33 @@ export async function resume(parts: Parts): Promise<void> {
 
 /** Bind what is committed, and run no cell but the one that loads nbresume. */
 export async function restore(parts: Parts): Promise<void> {
-  const { follower, model } = parts;
+  const { follower, model, trans } = parts;
   const { panel } = follower;
   await whenFree(model);
-  if (panel === null || !model.hasCommitted || model.kernel.status !== 'idle') {
+  const whyNot = whyNotRestore(model, trans);
+  if (panel === null || whyNot !== '') {
+    model.setSaid(whyNot);
     return;
   }
   await saved(panel, parts);
   await bind(panel, parts);
   await follower.refresh();
+}
+
+/** Return what does one thing at a time: a click while it goes on adds nothing. */
+export function alone(): (act: () => Promise<void>) => Promise<void> {
+  let isGoing = false;
+  return async act => {
+    if (isGoing) {
+      return;
+    }
+    isGoing = true;
+    try {
+      await act();
+    } finally {
+      isGoing = false;
+    }
+  };
 }
 
 /** Load nbresume into the kernel if need be; return whether it is there. */
@@ -59,28 +91,37 @@ export async function load(
   return model.kernel.isEnabled === true || (await hand.enable(panel));
 }
 
-/** Save what was edited. */
+/** Save what was edited; a document of several people is saved by its server. */
 async function saved(panel: NotebookPanel, { follower }: Parts): Promise<void> {
-  if (follower.isEdited && !panel.context.model.readOnly) {
-    await panel.context.save();
-    await follower.refresh();
+  const { context } = panel;
+  const isOurs = (): boolean => follower.isEdited && !context.model.readOnly;
+  if (!isOurs()) {
+    return;
+  }
+  if (context.model.collaborative === true) {
+    await when(() => !follower.isEdited);
+  }
+  if (isOurs()) {
+    await context.save();
+  }
+  await follower.refresh();
+}
+
+/** Wait until something is so, as long as one who has clicked would. */
+async function when(isSo: () => boolean): Promise<void> {
+  for (let left = PATIENCE_MS; left > 0 && !isSo(); left -= LOOK_MS) {
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS));
   }
 }
 
 /**
- * Wait for a kernel that is busy for a moment; return the model as it is then.
+ * Wait for a kernel that is busy for a moment.
  *
  * A question of ours makes it so, also between a look at the button and the click. Of a
  * notebook that has just become the current one nothing is known for a moment.
  */
-async function whenFree(model: RunModel): Promise<RunModel> {
-  const isKnown = (): boolean =>
-    model.answer !== null && model.kernel.status !== 'busy';
-  for (let left = PATIENCE_MS; left > 0 && !isKnown();) {
-    await new Promise(resolve => setTimeout(resolve, LOOK_MS));
-    left -= LOOK_MS;
-  }
-  return model;
+function whenFree(model: RunModel): Promise<void> {
+  return when(() => model.answer !== null && model.kernel.status !== 'busy');
 }
 
 async function bind(panel: NotebookPanel, parts: Parts): Promise<boolean> {

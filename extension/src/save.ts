@@ -3,7 +3,9 @@
  *
  * The rule: a commit is durable at once, an edit of its cell only when it is saved;
  * in between a page that dies leaves a step whose code is lost. Where JupyterLab may
- * save by itself, it does so when a step has ended; else the sidebar asks.
+ * save by itself, it does so when a step has ended; else the sidebar asks. A document
+ * of several people is written by its server: pages that save it, too, find a file
+ * that none of them wrote, and ask which of the two shall be lost.
  */
 
 import type { IDocumentManager } from '@jupyterlab/docmanager';
@@ -80,8 +82,11 @@ export function saveWhatRan(
 ): void {
   const save = async (panel: NotebookPanel): Promise<void> => {
     await saved.whenSaved(panel);
-    const mayBe = isWanted() && manager.autosave && !panel.isDisposed;
-    if (mayBe && !panel.context.model.readOnly && saved.differs(panel)) {
+    if (panel.isDisposed || !isWanted() || !manager.autosave) {
+      return;
+    }
+    const { readOnly, collaborative } = panel.context.model;
+    if (!readOnly && collaborative !== true && saved.differs(panel)) {
       // what stands against it is told by JupyterLab
       await panel.context.save().catch(() => undefined);
     }

@@ -196,7 +196,12 @@ interface HeadButtonProps {
   readonly isMain?: boolean;
 }
 
-/** A button that keeps the focus, and says why, while it does nothing. */
+/**
+ * A button that keeps the focus, and says why, while it can do nothing.
+ *
+ * A click is handed on whatever it looks like: a question of somebody's may have made
+ * the kernel busy since one looked.
+ */
 function HeadButton({
   label,
   caption,
@@ -209,7 +214,7 @@ function HeadButton({
       className={isMain ? 'jp-mod-styled jp-mod-accept' : 'jp-mod-styled'}
       title={whyNot === '' ? caption : whyNot}
       aria-disabled={whyNot !== ''}
-      onClick={() => whyNot === '' && act()}
+      onClick={act}
     >
       {label}
     </button>

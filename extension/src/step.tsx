@@ -115,7 +115,7 @@ function Here(props: StepProps): JSX.Element {
               : whyNotResume
           }
           aria-disabled={whyNotResume !== ''}
-          onClick={() => whyNotResume === '' && actions.resume()}
+          onClick={actions.resume}
         >
           {trans.__('Resume')}
         </button>

@@ -44,6 +44,8 @@ def chromium():
 @pytest.fixture(scope="session")
 def browser(chromium):
     """Start the system's Chromium."""
+    # of every test, whatever ran before it
+    expect.set_options(timeout=WAIT_MS)
     started = chromium()
     yield started
     started.close()
@@ -56,7 +58,6 @@ def window(browser):
         viewport={"width": 1000, "height": 600}, locale="en-US"
     )
     context.set_default_timeout(WAIT_MS)
-    expect.set_options(timeout=WAIT_MS)
     yield context
     context.close()
 

@@ -153,27 +153,43 @@ def test_a_dead_kernel_is_told_and_replaced(desk):
 
 def test_a_notebook_beside_another(desk):
     """A notebook that is seen beside the current one is told what its kernel does."""
-    at = desk("left.ipynb", LOAD, FETCH, SLOW.replace('"go"', '"left"'), REPORT)
+    train, tune = (
+        SLOW.replace("train", name).replace('"go"', f'"{name}"')
+        for name in ("train", "tune")
+    )
+    at = desk("left.ipynb", LOAD, FETCH, train, tune, REPORT)
     at.run(0)
     at.run(1)
     at.start(2)
+    at.start(3)
     expect(at.output(2)).to_contain_text("started")
     write_notebook(at.lab.root / "right.ipynb", LOAD, "%%step other\nx = 1")
     at.turn_to("right.ipynb")
-    at.beside("right.ipynb")
     expect(at.sidebar.get_by_role("heading", name="right.ipynb")).to_be_visible()
+
+    def states():
+        return {step["name"]: step["state"] for step in at.stored()["steps"]}
+
+    # what happened while nobody saw it is known when it comes into view
+    (at.lab.root / "train").touch()
+    at.until(lambda: states()["tune"] == "RUNNING")
+    at.beside("right.ipynb")
     left = at.page.locator(".jp-NotebookPanel:visible").first
-    expect(left.locator("[data-badge='ran']")).to_have_count(1)
+    expect(left.locator("[data-badge='ran']")).to_have_count(2)
     expect(left.locator(".jp-nbresume-marker")).to_have_count(0)
 
-    (at.lab.root / "left").touch()
-    expect(left.locator("[data-badge='ran']")).to_have_count(2)
+    (at.lab.root / "tune").touch()
+    expect(left.locator("[data-badge='ran']")).to_have_count(3)
     expect(left.locator(".jp-nbresume-marker")).to_have_text("Goes on here")
     # the other one has a run and cells of its own
     right = at.page.locator(".jp-NotebookPanel:visible").last
     expect(right.locator(".jp-nbresume-badge")).to_have_count(0)
-    states = {step["name"]: step["state"] for step in at.stored()["steps"]}
-    assert states == {"fetch": "COMMITTED", "train": "COMMITTED", "report": "NEW"}
+    assert states() == {
+        "fetch": "COMMITTED",
+        "train": "COMMITTED",
+        "tune": "COMMITTED",
+        "report": "NEW",
+    }
     expect_silence(at)
 
 

@@ -70,6 +70,8 @@ def test_both_see_one_run(two):
     one.sidebar.get_by_role("button", name="Look again").click()
     one.expect_states(mail="COMMITTED")
     one.wait_idle()
+    # the kernel has said that it is a new one: nothing moves below the mouse any more
+    expect(one.sidebar.get_by_role("button", name="Enable here")).to_be_visible()
     one.resume("report")
     for at in (one, other):
         at.expect_states(report="COMMITTED")
