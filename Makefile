@@ -74,7 +74,7 @@ test: chromium test-extension test-browser test-python
 # on the newest Python what depends on the language; more of it in `long`, all in `every`
 test-python: setup
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m "not long"
-	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long and not kernel" tests/unit
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long and not kernel" tests/unit/capture tests/unit/model tests/unit/plan
 
 check: .make/venv
 	$(BIN)/ruff format --check .
@@ -86,7 +86,7 @@ check: .make/venv
 long: chromium setup .make/browser test-remote
 	$(BROWSE) -m long --ignore tests/browser/test_sidebar_thousand.py
 	$(BIN)/python tools/run_suite.py $(BIN)/python -- -n $(WORKERS) -m long
-	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" tests/fidelity tests/kernel/auto tests/kernel/loops
+	$(BIN)/python tools/run_suite.py $(NEWEST)/bin/python -- -n $(WORKERS) -m "not long" tests/fidelity tests/kernel/auto tests/kernel/loops tests/unit/compose tests/unit/run tests/unit/ui
 	$(BIN)/python notebooks/demo/soak.py 4 --seed 20261129 --sample 0.05
 	$(BIN)/python tests/crash/long_soak.py --minutes 3 --seed 20261129
 

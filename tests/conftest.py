@@ -2,13 +2,9 @@
 
 import importlib.util
 import os
-import sys
-import zlib
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
+from selection import EVERY, is_drawn, mark_long
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -44,57 +40,18 @@ OPTIONAL = ("polars", "torch", "sqlalchemy")
 """Libraries that a user may have and the project does not install."""
 
 
-DRAWN = {
-    "test_28_stopped_while_another_takes_over": 6,
-    "test_27_killed_while_a_person_decides": 3,
-    "test_32_killed_while_the_key_is_rotated": 6,
-    "test_a_device_that_fails_there": 3,
-    "test_a_kernel_that_ends_around_a_call": 2,
-    "test_a_kernel_that_ends_in_a_loop": 3,
-    "test_a_kernel_that_ends_there": 3,
-    "test_a_store_whose_reply_is_lost": 2,
-    "test_an_encrypted_kernel_that_ends_there": 8,
-    "test_cut_off_nothing_is_lost_and_nothing_looks_committed": 3,
-    "test_edits_of_every_notebook_without_headers": 5,
-    "test_every_edit_of_every_notebook": 5,
-    "test_no_power_cut_loses_anything": 12,
-}
-"""Long test → one of so many of its cases is run, the same ones each time."""
-BY_HAND = {
-    "test_a_hundred_thousand_names_come_back",
-    # `make test` runs the same with fewer values, and fewer kills
-    "test_many_commits_come_back_at_every_step",
-    "test_an_export_is_killed_everywhere",
-    "test_an_import_is_killed_everywhere",
-    "test_a_loop_that_is_killed_twenty_times",
-    # `make demo` and `make long` run what they run
-    "test_killed_pipeline_goes_on_and_ends_with_equal_results",
-    "test_soak_judges_a_round",
-}
-"""Long tests that `make every` alone runs."""
-BROWSED = 3
-"""One of so many long tests in a browser."""
-EVERY = bool(os.environ.get("EVERY_CASE"))
-
-
+# before `-m` chooses
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items) -> None:
     """Leave out the long cases that are not drawn; `make every` runs them all."""
+    drawn = [item for item in items if item.get_closest_marker("long")]
+    mark_long(items)
     if EVERY:
         return
-    left = [item for item in items if item.get_closest_marker("long")]
-    left = [item for item in left if not _is_drawn(item)]
+    left = [item for item in drawn if not is_drawn(item)]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]
-
-
-def _is_drawn(item) -> bool:
-    name = item.originalname
-    if name in BY_HAND:
-        return False
-    is_browsed = item.path.parent.name == "browser"
-    among = BROWSED if is_browsed else DRAWN.get(name, 1)
-    return zlib.crc32(item.name.encode()) % among == 0
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

@@ -159,6 +159,7 @@ def test_abandon_blocks_the_step(tmp_path):
     assert charges(crash) == 1
 
 
+@pytest.mark.long
 def test_a_recovery_that_is_killed_in_the_call_as_well(tmp_path):
     """A retry holds for one call; the next one has to be allowed anew."""
     crash = crash_in(tmp_path)
@@ -285,6 +286,7 @@ total = sum(rows)"""
     assert crash.journal().count("effect_done") == 1
 
 
+@pytest.mark.long
 def test_effects_are_awaited_at_the_top_of_a_cell(tmp_path):
     """Top-level await and tasks call effects; threads of the cell too."""
     work = """%%step work
@@ -414,6 +416,7 @@ def test_a_rerun_replays_and_again_calls(tmp_path):
     assert (replayed, charges(crash)) == (1, 2)
 
 
+@pytest.mark.long
 def test_a_headless_run_stops_and_goes_on(tmp_path):
     """Killed in the call it ends with 1, in doubt with 2, and settled with 0."""
     setup = SETUP + (

@@ -63,6 +63,7 @@ def cost_of_touching(monkeypatch, count, value, change):
     return first, counted.run("touch", change.format(2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("value", "change"),
     [

@@ -96,6 +96,7 @@ def test_workers_write_and_whoever_needs_a_chunk_reads_it(tmp_path, cluster, enc
     assert (plain_chunks(tmp_path) == []) == bool(encrypt)
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_a_cluster_that_dies_half_way_leaves_no_commit(tmp_path, cluster):
     """The step is RAN and says so; with another cluster it commits."""
@@ -126,6 +127,7 @@ def test_a_cluster_that_dies_half_way_leaves_no_commit(tmp_path, cluster):
     assert len(committed(tmp_path)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_a_worker_that_dies_is_replaced_and_the_commit_is_whole(tmp_path, cluster):
     """Its work is done again by another one."""
@@ -149,6 +151,7 @@ y = da.zeros(40, chunks=10).map_blocks(die_once, meta=np.empty(0))"""
     assert len(committed(tmp_path)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_a_kernel_that_dies_half_way_leaves_no_commit(tmp_path, cluster):
     """Workers go on for a while; what they write is named by no record."""

@@ -56,6 +56,7 @@ def _many(count, *, fixed=True):
     )
 
 
+@pytest.mark.long
 @_many(300)
 @given(drawn=notebooks)
 def test_graphs_come_back_at_every_step(elsewhere, drawn):
@@ -132,6 +133,7 @@ def test_commits_bind_what_their_surroundings_changed(elsewhere, cells):
     _check(elsewhere, GRAPHS.Notebook(), cells)
 
 
+@pytest.mark.long
 @_many(300)
 @given(drawn=notebooks)
 def test_commits_come_back_at_every_step(elsewhere, drawn):

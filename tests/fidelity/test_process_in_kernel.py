@@ -136,6 +136,7 @@ def test_generators(book):
     assert book.value(tag, "$z[0]") == repr(random.Random(9).random())
 
 
+@pytest.mark.long
 def test_unseeded_generators_are_not_stale(book):
     """Nobody seeded: after a restart the steps replay, twice."""
     cells = {
@@ -166,6 +167,7 @@ def test_an_edited_step_moves_the_stream(book):
     assert book.value("e", "[$x, $y]") == repr([stream.random(), stream.random()])
 
 
+@pytest.mark.long
 def test_an_interrupted_step_draws_the_same_numbers(book):
     """Rerun in the same kernel and in a new one: as if it had run once."""
     cells = {
@@ -228,6 +230,7 @@ def test_the_environment(book):
     assert not any(HUSHED.encode() in data for data in stored)
 
 
+@pytest.mark.long
 def test_an_edit_takes_a_variable_back(book):
     """A step above that no longer sets it leaves the step below without it."""
     cells = {
@@ -269,6 +272,7 @@ def test_folder_path_decimal_warnings_and_zone(book):
     assert list(seen.values()) == ["True", "'0.333333333'", "['error']", "9", "'inner'"]
 
 
+@pytest.mark.long
 def test_options_of_libraries(book):
     """What a step set of pandas, NumPy and matplotlib, and a step below sees it."""
     cells = {
@@ -294,6 +298,7 @@ def test_options_of_libraries(book):
     assert book.value("o", "mpl.rcParams['lines.linewidth']") == "1.5"
 
 
+@pytest.mark.long
 def test_options_of_a_library_that_is_imported_later(book):
     """The step set them; the new kernel imports the library after the replay."""
     cells = {

@@ -441,6 +441,7 @@ def decisions(copy, schemas):
     return [(s.name, s.state, s.attempts, s.revision) for s in view.steps]
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 def test_a_migration_is_killed_at_every_record(copy, late):

@@ -180,6 +180,7 @@ def test_a_lesson_twice_in_one_folder(desk, name):
     assert at.left() == []
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_flights_from_the_bottom_up_says_which_cell_is_missing(desk):
     """Each step that runs too early names the cell that makes what it misses."""

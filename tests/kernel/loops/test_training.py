@@ -135,6 +135,7 @@ def _play(tmp_path: Path, kills: int, count: int) -> None:
     assert kinds(folder / ".nbresume").count("committed") == 2
 
 
+@pytest.mark.long
 def test_a_loop_that_is_killed_three_times(tmp_path):
     """Its weights are those of an undisturbed run, bit by bit."""
     _play(tmp_path, 3, FEW)

@@ -28,6 +28,7 @@ def state(done):
     return str(RunView.from_json(done.out.encode()).steps[0].state)
 
 
+@pytest.mark.long
 def test_a_failure_with_evidence_waits_for_a_person(in_child, nbresume, notebook):
     """Nobody saw the traceback: refused with 2, until somebody says retry."""
     step(notebook, f"{CALL}raise ValueError")
@@ -48,6 +49,7 @@ def test_a_failure_with_evidence_waits_for_a_person(in_child, nbresume, notebook
     assert "tok-123" not in refused.said + told.said
 
 
+@pytest.mark.long
 def test_retry_is_a_policy_on_record(in_child, notebook):
     """`--retry` runs it again, and the resolution says so before the intent."""
     step(notebook, f"{CALL}raise ValueError")

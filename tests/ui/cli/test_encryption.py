@@ -174,6 +174,7 @@ def looked_at(folder):
         assert code == (words[0] == "run"), said
 
 
+@pytest.mark.long
 def test_a_canary_is_found_nowhere(folder):
     """Not in the store, a backup, temporary files, logs or the notebook's metadata."""
     canary = with_canary(folder)
@@ -203,6 +204,7 @@ def test_a_canary_is_found_nowhere(folder):
     assert run(folder, "status", "main.ipynb")[1].count("committed") >= 7
 
 
+@pytest.mark.long
 def test_the_canary_would_be_found(folder):
     """In a store in the clear the same look finds it: it looks in the right places."""
     canary = with_canary(folder)
@@ -245,6 +247,7 @@ def test_an_encrypted_run_resumes(folder):
     assert "[1, 2]" in run(folder, "inspect", "main.ipynb", "a")[1]
 
 
+@pytest.mark.long
 def test_lost_key_drill(folder):
     """The store lists, decisions can be read, nothing loads, and it is said why.
 
@@ -282,6 +285,7 @@ def test_lost_key_drill(folder):
     assert restored(folder) == 2
 
 
+@pytest.mark.long
 def test_trusting_the_records_brings_no_value_back(folder):
     """Without the key `trust` accepts what was decided; values stay lost."""
     save(folder / "main.ipynb", *STEPS)
@@ -296,6 +300,7 @@ def test_trusting_the_records_brings_no_value_back(folder):
     assert "not trusted" not in run(folder, "status", "main.ipynb")[1]
 
 
+@pytest.mark.long
 def test_a_wrong_key_is_told(folder):
     """Which key it takes, and which one was given."""
     save(folder / "main.ipynb", *STEPS)
@@ -312,6 +317,7 @@ def test_a_wrong_key_is_told(folder):
     assert restored(folder) == 2
 
 
+@pytest.mark.long
 def test_each_tenant_reads_with_its_own_key_alone(folder):
     """Two stores with two keys: neither key opens the other's."""
     keys = {name: secrets.token_hex(32) for name in ("one", "two")}
@@ -341,6 +347,7 @@ def test_a_store_in_the_clear_is_refused_when_it_has_to_be_encrypted(folder):
     assert hashes(folder / ".nbresume") == before
 
 
+@pytest.mark.long
 def test_without_the_package_it_is_said_what_to_install(folder):
     """Listing goes on; nothing is written in the clear instead."""
     save(folder / "main.ipynb", *STEPS)

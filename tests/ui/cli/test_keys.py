@@ -73,6 +73,7 @@ def test_who_has_the_team_key_trusts_what_the_team_wrote(machine, notebook, tmp_
     assert not (tmp_path / "two" / "nbresume" / "key").exists()
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_another_key_lists_and_loads_nothing(machine, notebook):
     """Status, history, plan and runs are shown; running and inspecting are refused."""
@@ -92,6 +93,7 @@ def test_another_key_lists_and_loads_nothing(machine, notebook):
     assert hashes(notebook.parent / ".nbresume") == before
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_a_former_key_still_verifies(machine, notebook):
     """With the new key first and the old one behind it, everything is readable."""

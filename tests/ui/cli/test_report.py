@@ -125,6 +125,7 @@ def test_a_killed_kernel_is_one_and_the_next_run_replays(reported, notebook):
     assert after.steps[1].attempts == 2
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_in_doubt_is_two_with_the_code_and_what_to_type(reported, notebook):
     """A step in doubt is refused: the report has its code and our sentence."""
@@ -169,6 +170,7 @@ def test_a_step_that_is_not_taken_is_said(reported, notebook):
     assert hows(reported(notebook)[1]) == {"a": "ran", "b": "not taken"}
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_cells_without_headers_are_told_too(reported, notebook):
     """In automatic mode each cell is a step, and stands in the report."""
@@ -234,6 +236,7 @@ def test_a_report_that_cannot_be_written_is_refused_first(nbresume, notebook):
     assert sorted(p.name for p in notebook.parent.iterdir()) == ["nb.ipynb"]
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_a_killed_command_leaves_no_former_report(reported, notebook):
     """While it runs, and if it is killed, the report says that it has not ended."""

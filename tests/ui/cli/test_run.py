@@ -86,6 +86,7 @@ def test_another_output_leaves_the_notebook(in_child, notebook):
     assert texts(notebook.parent / "out.ipynb")[3] == "42"
 
 
+@pytest.mark.long
 def test_parameters_are_set_behind_their_cell(in_child, tmp_path):
     """`-p NAME VALUE` wins over the cell tagged parameters, and makes steps stale."""
     path = tmp_path / "nb.ipynb"
@@ -106,6 +107,7 @@ def test_parameters_are_set_behind_their_cell(in_child, tmp_path):
     assert "10" in shown[2]
 
 
+@pytest.mark.long
 def test_parameters_in_place_do_not_pile_up(in_child, tmp_path):
     """A second run with `-p` replaces the cell of the first one."""
     path = tmp_path / "nb.ipynb"
@@ -158,6 +160,7 @@ def test_a_name_that_is_missed_is_told_with_its_cell(in_child, notebook):
     )
 
 
+@pytest.mark.long
 def test_a_kernel_that_dies_in_a_step_with_effects_says_what_comes_first(
     in_child, notebook
 ):
@@ -226,6 +229,7 @@ def test_a_kernel_that_keeps_dying_is_stopped(in_child, notebook):
     assert ledger(notebook).count("c") == 4
 
 
+@pytest.mark.long
 def test_a_step_in_doubt_is_refused_without_retry(in_child, notebook):
     """A step with effects that was cut off is 2; `--retry` is the policy to run it."""
     save(notebook, *CELLS, DIES.format("--effects"))

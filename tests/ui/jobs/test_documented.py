@@ -74,6 +74,7 @@ def ledger(folder):
     return (folder / "ledger.txt").read_text().split()
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_the_dag_resumes_after_a_kill(folder):
     """Its command line is killed with all it started; typed again, it goes on."""

@@ -107,6 +107,7 @@ def test_killed_in_the_middle_it_goes_on(papermill, folder, whom):
     assert shown(folder / "out.ipynb", "b") == "24750\n"
 
 
+@pytest.mark.long
 def test_each_output_is_a_run_of_its_own(papermill, folder, in_child):
     """A daily job with another output does its effects again; the same day does not."""
     mail = "%%step mail --effects\nnote(f'mail {n}')"
@@ -134,6 +135,7 @@ def test_a_failed_cell_is_papermills_error(papermill, folder):
     assert ledger(folder) == ["a"]
 
 
+@pytest.mark.long
 def test_a_step_in_doubt_is_refused_with_what_to_type(papermill, folder, in_child):
     """Not run, not zero, and the message has commands that can be typed."""
     write(folder, LOAD, NOTE, "n = 1", A, HANGS.format("--effects"))
@@ -160,6 +162,7 @@ def test_a_step_in_doubt_is_refused_with_what_to_type(papermill, folder, in_chil
     assert (settled.code, again) == (0, 0), settled.said
 
 
+@pytest.mark.long
 def test_another_working_folder(papermill, folder):
     """With --cwd the bodies run there; run and store stay with the output."""
     (folder / "work").mkdir()
@@ -174,6 +177,7 @@ def test_another_working_folder(papermill, folder):
     assert not (folder / ".nbresume").exists()
 
 
+@pytest.mark.long
 def test_an_output_that_is_no_file(papermill, folder):
     """Written to standard output, the run is that of the input."""
     env = {"JPY_SESSION_NAME": "/of/another/kernel.ipynb"}
@@ -185,6 +189,7 @@ def test_an_output_that_is_no_file(papermill, folder):
     assert (folder / ".nbresume").is_dir()
 
 
+@pytest.mark.long
 def test_a_notebook_from_nowhere_is_refused(installed, folder):
     """Neither read from a file nor written to one: refused, and how to name it."""
     code = (
@@ -215,6 +220,7 @@ def test_a_notebook_from_nowhere_is_refused(installed, folder):
     assert ledger(folder) == ["a", "b"]
 
 
+@pytest.mark.long
 def test_a_notebook_without_ids_is_replayed(papermill, folder):
     """A file older than nbformat 4.5 has no ids; papermill makes them up each time."""
     found = json.loads((folder / "in.ipynb").read_text())

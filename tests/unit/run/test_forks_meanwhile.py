@@ -4,6 +4,7 @@ Whoever takes away writes the tombstone and then looks for forks; a fork writes 
 record and then looks for tombstones.
 """
 
+import pytest
 from unit.run.fakes import Lab
 
 from nbresume.compose import forking
@@ -103,6 +104,7 @@ def test_a_fork_that_is_begun_during_a_collection_loses_nothing():
     assert refused > 5
 
 
+@pytest.mark.long
 def test_a_collection_during_a_fork_takes_nothing_from_it():
     """At each operation of the fork, between its plan and its record."""
     whole = erased = refused = 0
@@ -119,6 +121,7 @@ def test_a_collection_during_a_fork_takes_nothing_from_it():
     assert refused > 5
 
 
+@pytest.mark.long
 def test_an_erasure_during_a_fork_reaches_it():
     """At each operation: the value is gone for the fork, too."""
 

@@ -88,6 +88,7 @@ def per_run(lab, count, take):
     return done, asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "count", [pytest.param(50), pytest.param(1000, marks=pytest.mark.long)]
 )
