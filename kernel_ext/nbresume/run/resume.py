@@ -11,6 +11,9 @@ from nbresume.capture.atoms import resolve_import
 from nbresume.capture.entries import Entry, Made
 from nbresume.errors import CaptureError, NbresumeError
 from nbresume.model.folded import StoredAmbient
+from nbresume.plan.auto import title_of
+from nbresume.plan.header import step_name_of
+from nbresume.plan.notebook import Cell
 from nbresume.run.file_states import Files
 from nbresume.run.foresight import foresee, resume_point
 from nbresume.run.order import Order
@@ -29,6 +32,8 @@ class Resumed(Struct):
     steps: list[str] = field(default_factory=list)
     """The committed steps whose values stand in the namespace now."""
     next_cell: str = ""
+    next_words: str = ""
+    """What a person knows that cell by."""
     resume_from: str = ""
 
 
@@ -65,10 +70,18 @@ def resume(parts: Parts, order: Order) -> Resumed:
         else:
             _bind(parts, name, demand, resumed)
     resumed.always = list(point.always)
-    following = order.cells[last + 1 : last + 2]
-    resumed.next_cell = following[0].cell_id if following else ""
+    for following in order.cells[last + 1 : last + 2]:
+        resumed.next_cell = following.cell_id
+        resumed.next_words = _words(following)
     resumed.resume_from = point.at.step if point.at else ""
     return resumed
+
+
+def _words(cell: Cell) -> str:
+    """Return the step of a cell, or its first words: ids of cells are seen nowhere."""
+    if cell.step and (step_name_of(cell.source) or not cell.source):
+        return f"step {cell.step}"
+    return title_of(cell.source) or cell.cell_id
 
 
 def _names(positions: Positions, n: int) -> set[str]:

@@ -235,7 +235,7 @@ def test_resume_tells_where_to_go_on(two):
     text = two.run("%steps resume", "v").text
 
     assert "resume point: step c" in text
-    assert "next cell: c3" in text
+    assert "next cell: step c" in text
 
 
 def test_new_begins_a_run(two):

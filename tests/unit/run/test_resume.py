@@ -43,6 +43,7 @@ def test_all_names_are_usable_after_resume():
     assert plain_names(k) == {"L": [1, 4], "k": 3}
     assert k["h"](1) == 4
     assert (resumed.resume_from, resumed.next_cell) == ("c", "c")
+    assert resumed.next_words == "step c"
     assert resumed.missing == []
     assert k.go("c") == ["c"]
     assert k["n"] == 15
@@ -99,6 +100,7 @@ def test_resume_of_an_empty_run_binds_nothing():
     resumed = lab.kernel().resume()
 
     assert (resumed.names, resumed.next_cell, resumed.resume_from) == (0, "p", "a")
+    assert resumed.next_words == "1"
 
 
 def test_commits_below_the_resume_point_are_not_bound():

@@ -70,7 +70,7 @@ def _told(resumed: Resumed) -> str:
     if resumed.always:
         lines.append("run again, they are --always: " + ", ".join(resumed.always))
     where = f", resume point: step {resumed.resume_from}" if resumed.resume_from else ""
-    lines.append(f"next cell: {resumed.next_cell or 'none'}{where}")
+    lines.append(f"next cell: {resumed.next_words or 'none'}{where}")
     return "\n".join(lines)
 
 
