@@ -12,13 +12,18 @@ from collections import Counter
 import pytest
 
 QUICK = {
-    "test_a_case_passes": 14,
+    "test_32_killed_while_the_key_is_rotated": 2,
+    "test_a_case_passes": 6,
+    "test_a_cell_that_runs_too_early_says_what_is_missing": 1,
+    "test_a_change_is_there_in_another_process": 6,
+    "test_a_kernel_that_ends_around_a_call": 4,
+    "test_a_kernel_that_ends_there": 8,
     "test_a_kill_around_the_intent": 1,
     "test_a_kill_during_the_first_claim": 1,
-    "test_a_lesson_shows_its_point": 3,
+    "test_a_lesson_shows_its_point": 2,
     "test_a_migration_that_is_cut_off_anywhere_is_finished_later": 6,
     "test_a_notebook_of_200_cells": 0,
-    "test_a_page_is_true": 6,
+    "test_a_page_is_true": 3,
     "test_a_plain_step_runs_again": 1,
     "test_a_record_that_stands_is_a_commit": 1,
     "test_a_recovery_that_is_killed_as_well": 1,

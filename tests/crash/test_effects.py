@@ -103,6 +103,7 @@ def test_killed_in_the_call_it_is_in_doubt(tmp_path, point, charged):
     check_whole(crash, charged=charged + 1)
 
 
+@pytest.mark.long
 def test_evidence_for_the_effect_lets_the_step_go_on(tmp_path):
     """The outside is not charged again; the step has the result that was given."""
     crash = crash_in(tmp_path)
@@ -186,6 +187,7 @@ def test_usage_that_effects_carried_survives_the_kill(tmp_path):
 # -- one kernel ------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_corrected_line_charges_nobody_twice(tmp_path):
     """The cell failed below the effect; corrected, it replays it."""
     crash = crash_in(tmp_path, WORK + "\nnope")

@@ -147,6 +147,7 @@ def test_a_recovery_that_is_killed_as_well(tmp_path, point):
     check_second_recovery(crash)
 
 
+@pytest.mark.long
 def test_a_recovery_killed_after_its_record(tmp_path):
     """What the recovery committed before it was killed stays committed."""
     crash = Crash(tmp_path)
@@ -158,6 +159,7 @@ def test_a_recovery_killed_after_its_record(tmp_path):
     check_second_recovery(crash)
 
 
+@pytest.mark.long
 def test_a_resolution_survives_a_killed_recovery(tmp_path):
     """A retry that a person allowed holds for one attempt, not for a second one."""
     crash = Crash(tmp_path, "--effects")

@@ -125,6 +125,7 @@ def test_a_cell_that_runs_too_early_says_what_is_missing(desk, name):
         assert not error or re.search(rf"\b{missed}\b", before), error
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_the_store_lesson_in_any_order_and_again(desk):
     """Bottom up, then as it is meant, each cell twice, and once more from the top."""
@@ -254,6 +255,7 @@ def test_a_lesson_without_nbresume(desk, name):
     )
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_the_first_lesson_without_ipywidgets(desk):
     """What is shown without widgets is shown as text and HTML."""

@@ -302,6 +302,7 @@ def test_positions_hold_under_ipython(book, name):
     play(book, name)
 
 
+@pytest.mark.long
 def test_they_hold_after_a_restart():
     """In a fresh kernel all cells of all scenarios replay to the same values."""
     book = Book()

@@ -111,6 +111,7 @@ socket.gethostname = lambda: {host!r}
 """
 
 
+@pytest.mark.long
 @pytest.mark.kernel
 def test_a_job_on_another_machine(folder, tmp_path):
     """Refused while nobody says that the former kernel has ended; then it goes on."""

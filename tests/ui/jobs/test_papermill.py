@@ -67,6 +67,7 @@ def gone(pid):
     pytest.fail("the kernel did not end")
 
 
+@pytest.mark.long
 def test_a_second_run_replays(papermill, folder):
     """The same command runs no body again; another parameter only what it changes."""
     words = ("in.ipynb", "out.ipynb", "-p", "n")

@@ -89,6 +89,7 @@ def check_fork(lab, run_id):
     return commit is not None
 
 
+@pytest.mark.long
 def test_a_fork_that_is_begun_during_a_collection_loses_nothing():
     """At each operation of the collection, between its plan and its last deletion."""
     whole = erased = refused = 0
