@@ -307,6 +307,8 @@ class Desk:
     def drag(self, place, *, above):
         """Drag a cell by its prompt to the place above another cell."""
         self.select(place)
+        self.wait_still(self.prompt(place))
+        self.wait_still(self.cell(above))
         held = self.prompt(place).bounding_box()
         goal = self.cell(above).bounding_box()
         mouse = self.page.mouse
@@ -315,6 +317,17 @@ class Desk:
         mouse.move(held["x"] + 30, held["y"] - 10, steps=4)
         mouse.move(goal["x"] + 60, goal["y"] + 4, steps=8)
         mouse.up()
+
+    def wait_still(self, what: Locator):
+        """Wait until nothing moves something any more.
+
+        Strips appear above cells when their steps are committed; a mouse that goes by
+        itself would press and drop beside them.
+        """
+        before = None
+        while (box := what.bounding_box()) != before:
+            before = box
+            self.page.wait_for_timeout(300)
 
     def step(self, name) -> Locator:
         """Return a step's row in the sidebar."""

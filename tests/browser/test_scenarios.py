@@ -76,7 +76,8 @@ def test_cells_are_moved_deleted_and_brought_back(desk):
     at.menu("Run", "Run All Cells")
     at.expect_states(fetch="COMMITTED", note="COMMITTED", report="COMMITTED")
 
-    # drag a cell by its prompt, above another one
+    # drag a cell by its prompt, above another one; its strip has come by then
+    expect(at.page.locator("[data-badge='ran']")).to_have_count(3)
     at.drag(2, above=1)
     expect(at.cell(1)).to_contain_text("%%step note")
     at.save()
@@ -89,7 +90,9 @@ def test_cells_are_moved_deleted_and_brought_back(desk):
         "report",
     ]
 
-    # delete it; its commit stays, apart
+    # delete it; its commit stays, apart. What is done within half a second of each
+    # other JupyterLab takes back together
+    at.page.wait_for_timeout(600)
     at.select(1)
     at.page.keyboard.press("d")
     at.page.keyboard.press("d")
