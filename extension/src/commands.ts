@@ -63,7 +63,7 @@ export function addCommands(parts: Parts): string[] {
     icon: resumeIcon,
     describedBy: NO_ARGUMENTS,
     isEnabled: () => isOpen() && model.canResume,
-    execute: () => goOn(() => resume(parts))
+    execute: () => goOn(follower.panel, () => resume(parts))
   });
   commands.addCommand(CommandIDs.restore, {
     label: trans.__('Restore What Is Committed, and Run Nothing'),
@@ -72,7 +72,7 @@ export function addCommands(parts: Parts): string[] {
       trans.__('Bind what the committed steps made, and run no cell'),
     describedBy: NO_ARGUMENTS,
     isEnabled: () => isOpen() && whyNotRestore(model, trans) === '',
-    execute: () => goOn(() => restore(parts))
+    execute: () => goOn(follower.panel, () => restore(parts))
   });
   commands.addCommand(CommandIDs.goTo, {
     label: args =>

@@ -31,23 +31,19 @@ export interface Parts {
 export async function resume(parts: Parts): Promise<void> {
   const { follower, hand, model, trans } = parts;
   const { panel } = follower;
-  if (panel === null) {
-    return;
-  }
-  const mayGoOn = async (): Promise<boolean> => {
-    await whenFree(model);
-    if (!model.canResume) {
-      // a click that does nothing says why
-      model.setSaid(whyNotResume(model, trans));
-    }
-    return model.canResume;
-  };
-  if (!(await mayGoOn())) {
+  const mayGoOn = async (): Promise<boolean> =>
+    (await isFree(panel, parts, () => whyNotResume(model, trans))) && model.canResume;
+  if (panel === null || !(await mayGoOn())) {
     return;
   }
   await saved(panel, parts);
-  if ((await mayGoOn()) && (await bind(panel, parts)) && model.answer?.kind === 'run') {
-    await hand.runOn(panel, model.answer.view);
+  if (!(await mayGoOn()) || model.answer?.kind !== 'run') {
+    return;
+  }
+  // of this notebook: another one may be in front before the kernel has answered
+  const { view } = model.answer;
+  if (await bind(panel, parts)) {
+    await hand.runOn(panel, view);
   }
   await follower.refresh();
 }
@@ -56,29 +52,29 @@ export async function resume(parts: Parts): Promise<void> {
 export async function restore(parts: Parts): Promise<void> {
   const { follower, model, trans } = parts;
   const { panel } = follower;
-  await whenFree(model);
-  const whyNot = whyNotRestore(model, trans);
-  if (panel === null || whyNot !== '') {
-    model.setSaid(whyNot);
-    return;
+  const mayGoOn = await isFree(panel, parts, () => whyNotRestore(model, trans));
+  if (panel !== null && mayGoOn) {
+    await saved(panel, parts);
+    await bind(panel, parts);
+    await follower.refresh();
   }
-  await saved(panel, parts);
-  await bind(panel, parts);
-  await follower.refresh();
 }
 
-/** Return what does one thing at a time: a click while it goes on adds nothing. */
-export function alone(): (act: () => Promise<void>) => Promise<void> {
-  let isGoing = false;
-  return async act => {
-    if (isGoing) {
+/** Return what does one thing at a time in a notebook: a second click adds nothing. */
+export function alone(): (
+  panel: NotebookPanel | null,
+  act: () => Promise<void>
+) => Promise<void> {
+  const going = new WeakSet<NotebookPanel>();
+  return async (panel, act) => {
+    if (panel === null || going.has(panel)) {
       return;
     }
-    isGoing = true;
+    going.add(panel);
     try {
       await act();
     } finally {
-      isGoing = false;
+      going.delete(panel);
     }
   };
 }
@@ -115,13 +111,27 @@ async function when(isSo: () => boolean): Promise<void> {
 }
 
 /**
- * Wait for a kernel that is busy for a moment.
+ * Wait for a kernel that is busy for a moment; return whether nothing stands against it.
  *
  * A question of ours makes it so, also between a look at the button and the click. Of a
- * notebook that has just become the current one nothing is known for a moment.
+ * notebook that has just become the current one nothing is known for a moment; one that
+ * is no longer the current one is left alone.
  */
-function whenFree(model: RunModel): Promise<void> {
-  return when(() => model.answer !== null && model.kernel.status !== 'busy');
+async function isFree(
+  panel: NotebookPanel | null,
+  { follower, model }: Parts,
+  whyNot: () => string
+): Promise<boolean> {
+  const isLeft = (): boolean => follower.panel !== panel;
+  await when(
+    () => isLeft() || (model.answer !== null && model.kernel.status !== 'busy')
+  );
+  if (isLeft()) {
+    return false;
+  }
+  // a click that does nothing says why
+  model.setSaid(whyNot());
+  return whyNot() === '';
 }
 
 async function bind(panel: NotebookPanel, parts: Parts): Promise<boolean> {

@@ -26,6 +26,8 @@ function interrupted(): Answer {
 class Desk {
   readonly done: string[] = [];
   isEdited = false;
+  /** Another notebook is in front. */
+  isLeft = false;
   readonly model = new RunModel({
     run: () => Promise.resolve(interrupted()),
     history: () => Promise.resolve([])
@@ -45,9 +47,13 @@ class Desk {
   /** Resume, and let some time go by. */
   async resume(waitMs: number): Promise<void> {
     const { done, model } = this;
+    const { panel } = this;
     const isEdited = (): boolean => this.isEdited;
+    const front = (): NotebookPanel | null => (this.isLeft ? null : panel);
     const follower = {
-      panel: this.panel,
+      get panel(): NotebookPanel | null {
+        return front();
+      },
       get isEdited(): boolean {
         return isEdited();
       },
@@ -118,6 +124,21 @@ describe('resume', () => {
     expect(desk.model.said).toBe('The kernel is busy');
   });
 
+  it('leaves a notebook alone that is no longer in front', async () => {
+    const desk = new Desk();
+    await desk.open();
+    desk.kernel('busy');
+    setTimeout(() => {
+      desk.isLeft = true;
+      desk.kernel('idle');
+    }, 3000);
+
+    await desk.resume(4000);
+
+    expect(desk.done).toEqual([]);
+    expect(desk.model.said).toBe('');
+  });
+
   it('saves what was edited first', async () => {
     const desk = new Desk();
     await desk.open();
@@ -153,32 +174,39 @@ describe('resume', () => {
 });
 
 describe('alone', () => {
-  it('passes over what is asked for while something goes on', async () => {
+  const panel = (): NotebookPanel => ({}) as NotebookPanel;
+
+  it('passes over what is asked for while something goes on in a notebook', async () => {
     const done: string[] = [];
     const goOn = alone();
+    const [one, other] = [panel(), panel()];
+    const note = (what: string) => () => Promise.resolve(void done.push(what));
     let end = (): void => undefined;
 
-    const first = goOn(async () => {
+    const first = goOn(one, async () => {
       await new Promise<void>(resolve => {
         end = resolve;
       });
       done.push('first');
     });
-    await goOn(() => Promise.resolve(void done.push('second')));
+    await goOn(one, note('second'));
+    await goOn(other, note('in another one'));
+    await goOn(null, note('in none'));
     end();
     await first;
-    await goOn(() => Promise.resolve(void done.push('third')));
+    await goOn(one, note('third'));
 
-    expect(done).toEqual(['first', 'third']);
+    expect(done).toEqual(['in another one', 'first', 'third']);
   });
 
   it('goes on after something failed', async () => {
     const done: string[] = [];
     const goOn = alone();
+    const one = panel();
 
-    const failed = goOn(() => Promise.reject(new Error('the kernel ended')));
+    const failed = goOn(one, () => Promise.reject(new Error('the kernel ended')));
     await expect(failed).rejects.toThrow('the kernel ended');
-    await goOn(() => Promise.resolve(void done.push('again')));
+    await goOn(one, () => Promise.resolve(void done.push('again')));
 
     expect(done).toEqual(['again']);
   });
