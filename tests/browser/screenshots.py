@@ -178,6 +178,8 @@ def test_in_doubt(desk, camera):
     at.save()
     at.kill_kernel()
     at.expect_states(fetch="COMMITTED", mail="AMBIGUOUS")
+    # else one theme shows it, and the other one does not yet
+    expect(at.sidebar.get_by_role("button", name="Enable here")).to_be_visible()
     camera.sidebar(at, "in-doubt")
     at.step("mail").get_by_role("button", name="Decide").click()
     asked = at.page.locator(".jp-Dialog-content")
