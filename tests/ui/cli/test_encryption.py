@@ -80,6 +80,11 @@ def found_in(path, text):
     return any(form in data for form in forms(text))
 
 
+def files_below(folder):
+    """Return the files below a folder; folders may go meanwhile (rglob fails then)."""
+    return [Path(at, name) for at, _, names in os.walk(folder) for name in names]
+
+
 class Watch(threading.Thread):
     """Looks at every file below some folders again and again: none is kept long."""
 
@@ -98,8 +103,8 @@ class Watch(threading.Thread):
     def look(self):
         """Note the files that hold the text now."""
         self.looks += 1
-        paths = [p for folder in self._folders for p in folder.rglob("*")]
-        self.found |= {p for p in paths if p.is_file() and found_in(p, self._text)}
+        paths = [path for folder in self._folders for path in files_below(folder)]
+        self.found |= {path for path in paths if found_in(path, self._text)}
 
     def __enter__(self):
         self.start()
