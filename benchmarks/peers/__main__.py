@@ -13,6 +13,7 @@ from peers.environments import PROJECT, prepare
 from peers.report import Results, markdown
 from peers.runs import Bench
 from peers.scratch import Scratch
+from peers.warmth import warm
 
 ALWAYS = ("plain",)
 """What ratios are made with."""
@@ -52,7 +53,9 @@ def main() -> None:
         (root / "results.json").write_text(json.dumps(results.plain(), indent=1))
 
     scratch = Scratch(root)
-    measure(Bench(scratch, environments, asked.budget), order, results, save)
+    bench = Bench(scratch, environments, asked.budget)
+    with warm(root, scale=asked.scale) as fill:
+        measure(bench, order, results, fill=fill, save=save)
     scratch.clear()
     (root / "results.md").write_text(markdown(results))
     print(markdown(results))

@@ -7,7 +7,6 @@ order, and in a workload the tools and the limits of the machine do.
 import json
 import random
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ from peers.workloads import Workload
 HERE = Path(__file__).parent
 LIMITS = "limits"
 LIMITS_S = 900
-TOUCHED = 4_000_000_000
-"""Bytes of memory that are touched before each run, at full size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +35,20 @@ class Order:
 
 
 def measure(
-    bench: Bench, order: Order, results: Results, save: Callable[[], None]
+    bench: Bench,
+    order: Order,
+    results: Results,
+    *,
+    fill: Callable[[], None],
+    save: Callable[[], None],
 ) -> None:
-    """Add the runs of all rounds to the results, and save them after each one."""
+    """Add the runs of all rounds to the results, and save them after each one.
+
+    Parameters
+    ----------
+    fill
+        Is called before each run (see `warmth`).
+    """
     chance = random.Random(order.seed)  # noqa: S311 - an order, no secret
     for number in range(order.rounds):
         for name in chance.sample(order.workloads, len(order.workloads)):
@@ -48,7 +56,7 @@ def measure(
             results.titles[name] = work.title
             chosen = [a for a in order.adapters if not work.only or a in work.only]
             for adapter in chance.sample([*chosen, LIMITS], len(chosen) + 1):
-                touch(int(TOUCHED * order.scale))
+                fill()
                 begun = time.perf_counter()
                 if adapter == LIMITS:
                     results.limits[name, number] = limits(bench, work)
@@ -60,16 +68,6 @@ def measure(
                 took = time.perf_counter() - begun
                 print(f"[{number}] {name} {adapter}: {took:.1f} s {said}", flush=True)
                 save()
-
-
-def touch(size: int) -> None:
-    """Have the system give so much memory, and take it back.
-
-    A virtual machine gets memory from its host when it is first touched, which was seen
-    to take 3 ms a megabyte: whoever came first would pay for all.
-    """
-    code = f"b'1' * {size}"
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def limits(bench: Bench, work: Workload) -> dict[str, float]:
