@@ -122,13 +122,11 @@ def test_arrays_of_every_shape_are_equal(local, array):
     )
     written: list[str] = []
     data = bytes_of(array)
-    digests = digest_of(data, grid).chunks
     assert chunks.write_chunks(
         local,
         "data.zarr/x",
         grid,
-        data,
-        digests,
+        chunks.Content(data, digest_of(data, grid).chunks),
         codec=None,
         known=chunks.Known(),
         written=written.append,

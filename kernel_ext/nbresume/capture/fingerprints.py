@@ -1,15 +1,16 @@
 """Digests of bytes that this process has digested before.
 
 The rule: xxh3, under a seed that nobody outside of this process knows, tells whether a
-chunk was digested before; its digest is BLAKE3 all the same, and what is written and
-read is checked with that alone. Between the end of a body and its commit memory is
-fingerprinted once: what is committed is what the look saw.
+chunk was digested before; its digest is BLAKE3 all the same, and what is read is
+checked with that alone. Between the end of a body and its commit memory is
+fingerprinted once, and each chunk that is written once more: what is committed is what
+the look saw.
 """
 
 import secrets
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,8 +20,14 @@ from nbresume.model.threads import in_threads
 
 _LEAST_BYTES = 1 << 16
 """Fewer bytes are digested as quickly as they are looked up."""
+_SHARED_BYTES = 1 << 27
+"""Fewer bytes are fingerprinted as quickly by one thread as by two."""
 _KEPT = 1 << 15
 """So many chunks (128 GB, if they are whole) are remembered, and as many older ones."""
+
+
+_KeyOf = Callable[[int, memoryview], bytes]
+"""Place of a chunk, its bytes → its key."""
 
 
 class _Moment:
@@ -82,13 +89,11 @@ class Fingerprints:
 
     def chunk(self, data: memoryview) -> bytes:
         """Return the BLAKE3 of one chunk."""
-        if data.nbytes < _LEAST_BYTES:
-            return chunk_digest(data)
-        return self._digest(data, self._key(data))
+        return self._digest(data, self._key_of_chunk(data))
 
     def of(self, data: memoryview, grid: Grid) -> Digest:
         """Return the digest of bytes, cut like this."""
-        return _each(data, grid, lambda _, piece: self.chunk(piece))
+        return self._each(data, grid, lambda _, piece: self._key_of_chunk(piece))
 
     def of_array(self, array: Any, data: memoryview, grid: Grid) -> Digest:
         """Return the digest of a NumPy array's own memory, cut like this."""
@@ -100,9 +105,9 @@ class Fingerprints:
         def seen(at: int, piece: memoryview) -> bytes:
             key = self._key(piece)
             moment.note(begin + at, key, owner)
-            return self._digest(piece, key)
+            return key
 
-        return _each(data, grid, seen)
+        return self._each(data, grid, seen)
 
     def again(self, data: memoryview, grid: Grid) -> Digest:
         """Return the digest of bytes that may have been digested a moment ago."""
@@ -110,35 +115,47 @@ class Fingerprints:
         if not moment or data.nbytes < _LEAST_BYTES:
             return self.of(data, grid)
         begin = _address(data)
+        return self._each(
+            data,
+            grid,
+            lambda at, piece: (
+                moment.key_of(begin + at, piece.nbytes) or self._key_of_chunk(piece)
+            ),
+        )
 
-        def known(at: int, piece: memoryview) -> bytes:
-            key = moment.key_of(begin + at, piece.nbytes)
-            return self._digest(piece, key) if key else self.chunk(piece)
+    def _each(self, data: memoryview, grid: Grid, key_of: _KeyOf) -> Digest:
+        """Return the digest of bytes; `key_of` is asked with each chunk's place."""
+        size = grid.chunk_bytes
+        starts = range(0, data.nbytes, size) if size else range(0)
+        pieces = [(at, data[at : at + size]) for at in starts]
+        if data.nbytes >= _SHARED_BYTES:
+            return joined(in_threads(lambda p: self._digest(p[1], key_of(*p)), pieces))
+        keyed = [(piece, key_of(at, piece)) for at, piece in pieces]
+        is_known = all(not key or self._find(key) for _, key in keyed)
+        threads = 1 if is_known else 2
+        return joined(in_threads(lambda p: self._digest(*p), keyed, threads=threads))
 
-        return _each(data, grid, known)
+    def _key_of_chunk(self, data: memoryview) -> bytes:
+        return self._key(data) if data.nbytes >= _LEAST_BYTES else b""
 
     def _key(self, data: memoryview) -> bytes:
         import xxhash  # noqa: PLC0415 - a small step has no chunk
 
         return xxhash.xxh3_128_digest(data, self._seed) + data.nbytes.to_bytes(8)
 
+    def _find(self, key: bytes) -> bytes | None:
+        return self._recent.get(key) or self._older.get(key)
+
     def _digest(self, data: memoryview, key: bytes) -> bytes:
-        digest = self._recent.get(key) or self._older.get(key)
+        if not key:
+            return chunk_digest(data)
+        digest = self._find(key)
         if digest is None:
             digest = chunk_digest(data)
         if len(self._recent) >= _KEPT:
             self._older, self._recent = self._recent, {}
         self._recent[key] = digest
         return digest
-
-
-def _each(
-    data: memoryview, grid: Grid, digest: Callable[[int, memoryview], bytes]
-) -> Digest:
-    """Return the digest of bytes; `digest` is asked with each chunk and its place."""
-    size = grid.chunk_bytes
-    starts: Sequence[int] = range(0, data.nbytes, size) if size else ()
-    return joined(in_threads(lambda at: digest(at, data[at : at + size]), starts))
 
 
 def _address(data: memoryview) -> int:

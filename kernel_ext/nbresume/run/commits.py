@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from nbresume.capture.canonical import look
 from nbresume.capture.entries import Entry, Made
+from nbresume.capture.fingerprints import FINGERPRINTS
 from nbresume.capture.libraries import versions_of
 from nbresume.capture.live import Live
 from nbresume.capture.outputs import encode as encode_outputs
@@ -174,7 +175,7 @@ class Commits:
         """
         stored_at = self._journal.state.erased_at
         group = self._free_group(running.intent.attempt)
-        draft = self._journal.objects.draft(group)
+        draft = self._journal.objects.draft(group, digest=FINGERPRINTS.chunk)
         try:
             record, packed = self._lay_out(running, changes, draft, group, code=code)
         except BaseException:

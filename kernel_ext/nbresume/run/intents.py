@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from nbresume.capture.atoms import importable
 from nbresume.capture.entries import Entry, is_ambient_data
+from nbresume.capture.fingerprints import FINGERPRINTS
 from nbresume.capture.live import Live
 from nbresume.capture.looks import Look
 from nbresume.capture.snapshot import Captured, Snapshot
@@ -192,7 +193,7 @@ class Intents:
         captured = self._capture(fresh, read)
         if captured.bindings:
             group = f"{attempt}-ambient"
-            draft = self._journal.objects.draft(group)
+            draft = self._journal.objects.draft(group, digest=FINGERPRINTS.chunk)
             stored.packed = pack(
                 captured,
                 draft=draft,

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from nbresume.capture.entries import Entry, Made
+from nbresume.capture.fingerprints import FINGERPRINTS
 from nbresume.capture.live import Live
 from nbresume.capture.pickling import dump_atoms
 from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
@@ -190,7 +191,7 @@ class ProgressKeeper:
         )
         changes, stored = recorded(states)
         group = f"{running.intent.attempt}-progress-{number}"
-        draft = self._journal.objects.draft(group)
+        draft = self._journal.objects.draft(group, digest=FINGERPRINTS.chunk)
         packed = pack(
             captured,
             draft=draft,

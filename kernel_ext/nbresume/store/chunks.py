@@ -10,6 +10,8 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
+from msgspec import Struct
+
 from nbresume.errors import Damaged, KeyMissing, Unavailable
 from nbresume.model.digests import chunk_digest
 from nbresume.model.grids import Grid
@@ -63,12 +65,21 @@ class Known:
         return size * sum((one, size, codec) not in self._keys for one in digests)
 
 
+class Content(Struct, frozen=True):
+    """The bytes of an array, and what they have to be when they are written."""
+
+    data: memoryview
+    digests: Sequence[bytes]
+    """Of its chunks."""
+    digest: Callable[[memoryview], bytes] = chunk_digest
+    """Gives the digest of a chunk."""
+
+
 def write_chunks(
     backend: Backend,
     folder: str,
     grid: Grid,
-    data: memoryview,
-    digests: Sequence[bytes],
+    content: Content,
     *,
     codec: Codec | None,
     known: Known,
@@ -81,7 +92,7 @@ def write_chunks(
     Returns
     -------
     bool
-        Whether what was written has these digests: a thread of the user may still work
+        Whether what was written has its digests: a thread of the user may still work
         on it.
 
     Raises
@@ -92,6 +103,7 @@ def write_chunks(
         The device failed.
     """
     size, how = grid.chunk_bytes, BLOSC if codec else ""
+    data, digests = content.data, content.digests
     begun = _Begun()
 
     def write_one(index: int) -> bool:
@@ -110,7 +122,7 @@ def write_chunks(
         written(key)
         begun.add(file)
         # It has just been read from memory, so this pass costs little.
-        return chunk_digest(part) == digests[index]
+        return content.digest(part) == digests[index]
 
     with begun:
         are_right = in_threads(write_one, range(grid.count))

@@ -74,12 +74,15 @@ class Draft:
         known: chunks.Known,
         make_root: Callable[[], None],
         packed: Callable[[str, int], None],
+        digest: Callable[[memoryview], bytes],
     ) -> None:
         self._backend = backend
         self._known = known
         self._make_root = make_root
         self._packed = packed
         """Is told the folder and the bytes of a pack before it is written."""
+        self._digest = digest
+        """Gives the digest of a chunk that was written."""
         self._folder = folder
         self._group = folder.rpartition("/")[2]
         self._places: dict[str, Place] = {}
@@ -320,14 +323,13 @@ class Draft:
             [*codecs, *self._backend.codecs(folder)],
         )
         self._write(f"{folder}/{groups.METADATA}", metadata, written)
-        digests = array.digest.chunks
+        content = chunks.Content(array.data, array.digest.chunks, self._digest)
         # What is not what its digest says would be found damaged when it is needed.
         if not chunks.write_chunks(
             self._backend,
             folder,
             grid,
-            array.data,
-            digests,
+            content,
             codec=array.codec,
             known=self._known,
             written=written.append,

@@ -44,14 +44,24 @@ class Objects:
         """Link to no chunk that was written or read before: some are erased."""
         self._known.forget()
 
-    def draft(self, group: str) -> Draft:
-        """Return an empty draft of a group; nothing is written yet."""
+    def draft(
+        self, group: str, *, digest: Callable[[memoryview], bytes] = chunk_digest
+    ) -> Draft:
+        """Return an empty draft of a group; nothing is written yet.
+
+        Parameters
+        ----------
+        digest
+            Gives the digest of a chunk that was written: one that knows what it has
+            digested before is quicker.
+        """
         return Draft(
             self._backend,
             check_key(f"{ROOT}/{self._run_id}/{group}"),
             known=self._known,
             make_root=self.make_root,
             packed=self._packs.__setitem__,
+            digest=digest,
         )
 
     def read(self, place: Place, digest: str) -> memoryview:
