@@ -53,9 +53,9 @@ def main() -> None:
         (root / "results.json").write_text(json.dumps(results.plain(), indent=1))
 
     scratch = Scratch(root)
-    bench = Bench(scratch, environments, asked.budget)
     with warm(root, scale=asked.scale) as fill:
-        measure(bench, order, results, fill=fill, save=save)
+        bench = Bench(scratch, environments, asked.budget, fill)
+        measure(bench, order, results, save)
     scratch.clear()
     (root / "results.md").write_text(markdown(results))
     print(markdown(results))

@@ -35,20 +35,9 @@ class Order:
 
 
 def measure(
-    bench: Bench,
-    order: Order,
-    results: Results,
-    *,
-    fill: Callable[[], None],
-    save: Callable[[], None],
+    bench: Bench, order: Order, results: Results, save: Callable[[], None]
 ) -> None:
-    """Add the runs of all rounds to the results, and save them after each one.
-
-    Parameters
-    ----------
-    fill
-        Is called before each run (see `warmth`).
-    """
+    """Add the runs of all rounds to the results, and save them after each one."""
     chance = random.Random(order.seed)  # noqa: S311 - an order, no secret
     for number in range(order.rounds):
         for name in chance.sample(order.workloads, len(order.workloads)):
@@ -56,7 +45,6 @@ def measure(
             results.titles[name] = work.title
             chosen = [a for a in order.adapters if not work.only or a in work.only]
             for adapter in chance.sample([*chosen, LIMITS], len(chosen) + 1):
-                fill()
                 begun = time.perf_counter()
                 if adapter == LIMITS:
                     results.limits[name, number] = limits(bench, work)
@@ -72,6 +60,7 @@ def measure(
 
 def limits(bench: Bench, work: Workload) -> dict[str, float]:
     """Return what the machine needs at least, and the store's own file work."""
+    bench.fill()
     found: dict[str, float] = {}
     for script, kind, arguments in (
         ("limits", "plain", [json.dumps(work.sizes)]),

@@ -7,6 +7,7 @@ that raised, makes the run a failed one, with what it measured until then.
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -35,6 +36,8 @@ class Bench:
     scratch: Scratch
     environments: dict[str, Environment]
     budget_s: float
+    fill: Callable[[], None] = lambda: None
+    """Is called before each kernel (see `warmth`)."""
 
 
 def play(bench: Bench, work: Workload, kind: type[Adapter], number: int) -> Run:
@@ -54,7 +57,9 @@ def play(bench: Bench, work: Workload, kind: type[Adapter], number: int) -> Run:
     adapter.prepare()
     player = _Player(run, adapter, environment.python, bench.budget_s, bare)
     try:
+        bench.fill()
         player.keep()
+        bench.fill()
         player.restore()
     except CellFailed as error:
         run.failed = str(error)[:NOTE]

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 BLOCK = 8 << 20
-AGAIN = 6 << 30
-"""Bytes that are read before a run: more than the run before has freed."""
+AGAIN = 4 << 30
+"""Bytes that are read before a kernel: more than the one before has freed."""
 
 
 @contextmanager
