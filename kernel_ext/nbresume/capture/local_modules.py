@@ -21,10 +21,12 @@ class LoadedModules:
     """The local modules of this process."""
 
     def __init__(
-        self, name_of: Callable[[str], str], digest_of: Callable[[str], str]
+        self,
+        namer: Callable[[], Callable[[str], str]],
+        digest_of: Callable[[str], str],
     ) -> None:
-        self._name_of = name_of
-        """Path → name of a file that is the user's work; else ""."""
+        self._namer = namer
+        """Returns: path → name of a file that is the user's work; else ""."""
         self._digest_of = digest_of
         self._seen = 0
         self._sources: dict[str, str] = {}
@@ -41,14 +43,17 @@ class LoadedModules:
             # one library has hundreds of modules in a folder, and to follow the links
             # of each path took longer than all the rest of loading the extension
             foreign: set[str] = set()
+            name_of = self._namer()
             for name in new:
-                self._sort(name, foreign)
+                self._sort(name, foreign, name_of)
         for name, source in self._sources.items():
             spec = getattr(sys.modules.get(name), "__spec__", None)
             if spec is not None and self._loads.get(name, (None,))[0] is not spec:
                 self._loads[name] = spec, self._digest_of(source)
 
-    def _sort(self, name: str, foreign: set[str]) -> None:
+    def _sort(
+        self, name: str, foreign: set[str], name_of: Callable[[str], str]
+    ) -> None:
         """Say whether a module is local; `foreign` are folders that hold no such.
 
         What keeps the steps is none of their inputs, wherever it is installed.
@@ -58,7 +63,7 @@ class LoadedModules:
         is_users = name != "__main__" and name.partition(".")[0] != _OWN
         if isinstance(file, str) and file.endswith(".py") and is_users:
             folder = file.rpartition(os.sep)[0]
-            source = self._name_of(file) if folder not in foreign else ""
+            source = name_of(file) if folder not in foreign else ""
             if not source:
                 foreign.add(folder)
         if source:

@@ -15,7 +15,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -54,6 +54,23 @@ class DiskFiles:
 
     def name(self, path: str, *, declared: bool = False) -> str:
         """Return the name of a path; "" if it is nobody's work."""
+        return self._name(path, os.path.realpath, declared=declared)
+
+    def namer(self) -> Callable[[str], str]:
+        """Return `name` for many paths of one moment: their ways are followed once."""
+        real: dict[str, str] = {}
+
+        def follow(folder: str) -> str:
+            if folder not in real:
+                head, tail = os.path.split(folder)
+                whole = os.path.join(follow(head), tail) if tail else os.sep
+                is_link = os.path.islink(whole)
+                real[folder] = os.path.realpath(whole) if is_link else whole
+            return real[folder]
+
+        return lambda path: self._name(path, follow, declared=False)
+
+    def _name(self, path: str, follow: Callable[[str], str], *, declared: bool) -> str:
         if not path:
             return ""
         try:
@@ -63,7 +80,7 @@ class DiskFiles:
             return ""  # the working folder is gone
         head, tail = os.path.split(os.path.normpath(whole))
         # a link is a thing of its own; the folders on the way to it are what they are
-        full = os.path.join(os.path.realpath(head), tail)
+        full = os.path.join(follow(head), tail)
         if not self._is_work(full):
             return ""
         if full == self._folder:

@@ -25,7 +25,7 @@ class LocalCode:
         """Source → (its stamp, what it imports)."""
         self._found: dict[str, str] = {}
         self.loaded = LoadedModules(
-            self._disk.name, lambda name: self._disk.state(name).digest
+            self._disk.namer, lambda name: self._disk.state(name).digest
         )
 
     def used(self, names: Names, inputs: Iterable[str]) -> list[tuple[str, str]]:

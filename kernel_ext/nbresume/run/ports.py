@@ -173,6 +173,9 @@ class Disk(Protocol):
         header declares to the notebook's: a server has a working folder of its own.
         """
 
+    def namer(self) -> Callable[[str], str]:
+        """Return `name` for many paths of one moment: cheaper for each of them."""
+
     def state(self, name: str, then: FileState | None = None) -> FileState:
         """Return what is there now.
 
@@ -229,6 +232,10 @@ class NoDisk:
     def name(self, path: str, *, declared: bool = False) -> str:  # noqa: ARG002 - a port
         """Return that no path is anybody's work."""
         return ""
+
+    def namer(self) -> Callable[[str], str]:
+        """Return what says so of many paths."""
+        return self.name
 
     def state(self, name: str, then: FileState | None = None) -> FileState:  # noqa: ARG002 - a port
         """Return what was there."""

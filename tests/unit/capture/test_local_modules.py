@@ -18,7 +18,9 @@ def loaded():
         asked.append(path)
         return path
 
-    found = LoadedModules(name_of, digest_of=lambda source: f"digest of {source}")
+    found = LoadedModules(
+        lambda: name_of, digest_of=lambda source: f"digest of {source}"
+    )
     found.asked = asked
     return found
 

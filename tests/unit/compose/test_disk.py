@@ -79,6 +79,27 @@ def test_a_folder_that_is_reached_by_a_link_has_one_name(disk, folder):
 @pytest.mark.parametrize(
     "path",
     [
+        *("a", "real/a", "link/a", "link/../a", "outer/real/b", "far/x", "loop/x", ""),
+        *("no/such/folder/a", "link/no/a", "up/a", ".", "/", "//data/x", "~/x"),
+    ],
+)
+def test_many_paths_have_the_names_that_each_has(disk, folder, path):
+    """Whatever links stand on the way to them."""
+    (folder / "real" / "sub").mkdir(parents=True)
+    (folder / "link").symlink_to("real/sub")
+    (folder / "outer").symlink_to(folder)
+    (folder / "far").symlink_to("/data/link")
+    (folder / "loop").symlink_to("loop")
+    (folder / "up").symlink_to("real/..")
+    name_of = disk.namer()
+
+    for whole in (path, str(folder / path), str(folder / "link" / path)):
+        assert name_of(whole) == disk.name(whole)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
         os.__file__,
         str(Path(sys.prefix) / "lib" / "x.py"),
         str(Path(tempfile.gettempdir()) / "other" / "x"),

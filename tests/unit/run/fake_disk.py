@@ -68,6 +68,10 @@ class FakeDisk:
         path = os.path.normpath(path)
         return "" if path.startswith("/packages") else path
 
+    def namer(self):
+        """Return what gives the names of many paths."""
+        return self.name
+
     def state(self, name: str, then: FileState | None = None) -> FileState:
         """Return what is there now."""
         if then is not None and then.kind == "glob":
