@@ -22,7 +22,7 @@ import click
 
 from nbresume import compose, settings
 from nbresume.model.codec import SCHEMAS
-from nbresume.plan.header import _PARSER
+from nbresume.plan.header import _parser
 from nbresume.run import metrics
 from nbresume.settings import MIB, Settings
 from nbresume.ui import prometheus
@@ -95,7 +95,7 @@ def _options(name: str, _page: str) -> str:
 
 
 def _header_options() -> Iterator[argparse.Action]:
-    return (one for one in _PARSER._actions if one.help)  # noqa: SLF001 - no other way
+    return (one for one in _parser()._actions if one.help)  # noqa: SLF001 - no other way
 
 
 def _header_option(action: argparse.Action) -> str:

@@ -7,7 +7,7 @@ nothing is printed and nothing exits.
 import argparse
 import ast
 import shlex
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NoReturn
 
 from msgspec import Struct
@@ -70,7 +70,9 @@ _FLAGS = {
 }
 
 
+@cache
 def _parser() -> _Parser:
+    # half a millisecond, and notebooks without a header need none
     parser = _Parser(prog=MAGIC, add_help=False, allow_abbrev=False)
     for flag, told in _FLAGS.items():
         parser.add_argument(f"--{flag}", action="store_true", help=told)
@@ -101,9 +103,6 @@ def _parser() -> _Parser:
     return parser
 
 
-_PARSER = _parser()
-
-
 @lru_cache(maxsize=4096)
 def parse_header(line: str) -> Header:
     """Return what the text behind ``%%step`` asks for, or refuse it.
@@ -116,7 +115,7 @@ def parse_header(line: str) -> Header:
     BadName
         The name, or one behind ``--after``, is missing or illegal.
     """
-    options, rest = _PARSER.parse_known_args(_split(line))
+    options, rest = _parser().parse_known_args(_split(line))
     if options.help:
         raise UsageError(
             "%%step --help",
@@ -165,7 +164,7 @@ def step_name_of(text: str) -> str | None:
 @lru_cache(maxsize=4096)
 def _name_in(line: str) -> str:
     try:
-        words = _PARSER.parse_known_args(_split(line))[1]
+        words = _parser().parse_known_args(_split(line))[1]
     except UsageError:
         words = line.split()
     return next((word for word in words if not word.startswith("-")), "")
