@@ -16,6 +16,8 @@ from typing import Any
 from nbresume.capture.atoms import reducer_of, type_name
 from nbresume.errors import CaptureError
 
+CLOSED_FILE = "a closed file"
+"""Reason that is not announced: such a handle is left over by every data cell."""
 REMEDY = (
     "Mark the step that makes it with --always (%%step NAME --always), or delete the "
     "name at the end of the step."

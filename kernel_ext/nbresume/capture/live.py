@@ -12,7 +12,6 @@ from typing import Any
 
 from nbresume.capture import denied
 from nbresume.capture.atoms import is_atom, type_name
-from nbresume.capture.canonical import look
 from nbresume.capture.entries import CellText, Entry, Made
 from nbresume.capture.known import Known
 from nbresume.capture.looks import Look, is_swapped
@@ -114,6 +113,9 @@ class Live(Known):
 
     def fresh_look(self, value: Any, contents: Mapping[int, str] | None = None) -> Look:
         """Return a look at a value as it is now (see `canonical.look`)."""
+        # the walk knows all kinds of values, and a kernel that loads looks at none
+        from nbresume.capture.canonical import look  # noqa: PLC0415
+
         named = self.names.named
         return look(value, self.namespace, named=named, contents=contents)
 

@@ -17,7 +17,7 @@ from nbresume.capture import sharing
 from nbresume.capture.atoms import importable, is_atom, type_name
 from nbresume.capture.bindings import describe, is_data, output_of
 from nbresume.capture.dask_collections import Collections, NewShelf
-from nbresume.capture.denied import is_closed_file
+from nbresume.capture.denied import CLOSED_FILE, is_closed_file
 from nbresume.capture.entries import Made
 from nbresume.capture.live import OPAQUE, Live
 from nbresume.capture.payloads import Part, part_of
@@ -36,8 +36,6 @@ from nbresume.model.values import Output
 
 UNKNOWN = ("?",)
 """The cut of an object that shares nothing with what is captured."""
-CLOSED_FILE = "a closed file"
-"""Reason that is not announced: such a handle is left over by every data cell."""
 
 
 class Captured(Struct):
@@ -59,14 +57,20 @@ class Captured(Struct):
 class Snapshot:
     """Captures names of one kernel; remembers what did not change since."""
 
-    def __init__(self, live: Live, *, is_stored: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        live: Live,
+        *,
+        is_stored: Callable[[str], bool],
+        threads: frozenset[threading.Thread] | None = None,
+    ) -> None:
         self._live = live
         self._is_stored = is_stored
         """Says whether a payload with this digest is durable already."""
         self._cache: dict[str, Remembered] = {}
         self.collections = Collections(live, None, is_plain=lambda _: True)
         """Those of the capture that is being made."""
-        self._threads = frozenset(threading.enumerate())  # the kernel's own
+        self._threads = threads or frozenset(threading.enumerate())  # the kernel's own
 
     def forget(self) -> None:
         """Take nothing for stored any more: a commit failed."""
@@ -357,11 +361,9 @@ class Snapshot:
             self._live.identities.remember(object_id, deep, value)
         for name, object_id in targets.items():
             if object_id in graph.errors:
-                value = self._live.namespace[name]
-                reason = graph.errors[object_id]
-                captured.not_kept[name] = (
-                    CLOSED_FILE if is_closed_file(value) else reason
-                )
+                is_closed = is_closed_file(self._live.namespace[name])
+                reason = CLOSED_FILE if is_closed else graph.errors[object_id]
+                captured.not_kept[name] = reason
                 del captured.bindings[name]
         self._take_contents(captured, targets)
         captured.shelved = self.collections.places

@@ -1,15 +1,17 @@
 """Settings and ports → the object graph of one notebook.
 
-The rule: the only place that joins parts.
+The rule: parts are joined here and in `compose/sequence.py` alone: here is what has to
+begin when the extension is loaded, there what runs steps, joined when it is asked for.
 """
 
+import threading
 from collections.abc import MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from nbresume.capture.live import Live
-from nbresume.capture.snapshot import Snapshot
+from nbresume.collector import put_off
 from nbresume.compose.saved_order import SavedOrder
 from nbresume.compose.stores import (
     OpenStore,
@@ -18,64 +20,93 @@ from nbresume.compose.stores import (
     open_store,
     run_id_of,
 )
-from nbresume.compose.trial import TrialProcess
-from nbresume.model.records import Tombstone
-from nbresume.run.audit import Audit
-from nbresume.run.branches import Branches
+from nbresume.model.records import Committed
 from nbresume.run.claims import Claims
-from nbresume.run.commits import Commits
-from nbresume.run.drift import Drift
-from nbresume.run.effects import Effects
-from nbresume.run.evidence import Evidence
-from nbresume.run.file_slices import FileSlices
-from nbresume.run.file_states import Files
-from nbresume.run.file_watch import FileWatch
-from nbresume.run.inputs import Inputs
-from nbresume.run.intents import Intents
 from nbresume.run.journal import Journal
 from nbresume.run.local_code import LocalCode
-from nbresume.run.loops import Loops
-from nbresume.run.parts import Parts
+from nbresume.run.opened import Opened
 from nbresume.run.plain import PlainCells
 from nbresume.run.ports import World
-from nbresume.run.process import ProcessStates
-from nbresume.run.progress import ProgressKeeper
-from nbresume.run.publishing import Publisher
-from nbresume.run.recovery import Recovery
-from nbresume.run.restore import Restorer
-from nbresume.run.runs import choose_run, claimed_now
-from nbresume.run.stepper import Stepper
-from nbresume.run.trials import Trials
+from nbresume.run.process import ProcessStates, States
+from nbresume.run.runs import choose_run
 from nbresume.settings import Settings
 from nbresume.store.objects import Told
+
+if TYPE_CHECKING:
+    # half of all modules, which a kernel needs when a cell has begun, and not before
+    from nbresume.compose.sequence import Sequence
+    from nbresume.run.intents import Running
+    from nbresume.run.parts import Parts
+    from nbresume.run.stepper import Stepper
 
 
 class Session(Struct):
     """One notebook in one kernel: everything that a face may ask."""
 
-    stepper: Stepper
-    parts: Parts
+    opened: Opened
     plain: PlainCells
-    audit: Audit
-    trials: Trials
-    file_slices: FileSlices
     store: OpenStore
     settings: Settings
     order: SavedOrder
     """Returns notebook order as it is known now."""
+    _sequence: "Sequence | None" = None
+    """What runs steps, once somebody asked for it."""
+    _joining: Any = field(default_factory=threading.RLock)
+    """Held while that is joined: an effect may ask for it in a thread of its own."""
+
+    def join(self) -> "Sequence":
+        """Return what runs steps; it is joined by now if it was not."""
+        if self._sequence is not None:
+            return self._sequence
+        with self._joining, put_off():
+            # see the imports above
+            from nbresume.compose.sequence import join  # noqa: PLC0415
+
+            if self._sequence is None:
+                opened, order = self.opened, self.order
+                self._sequence = join(opened, order, self.store, self.settings)
+            return self._sequence
+
+    @property
+    def joined(self) -> "Sequence | None":
+        """What runs steps, if it is joined: else no cell has begun since the load."""
+        return self._sequence
+
+    @property
+    def running(self) -> "Running | None":
+        """The attempt whose body runs now."""
+        return self._sequence.stepper.running if self._sequence else None
+
+    @property
+    def live(self) -> Live:
+        """What the kernel's namespace holds."""
+        return self.opened.live
+
+    @property
+    def world(self) -> World:
+        """What the outside gives."""
+        return self.opened.world
 
     @property
     def journal(self) -> Journal:
         """The run's chain and state."""
-        return self.parts.journal
+        return self.opened.journal
+
+    @property
+    def stepper(self) -> "Stepper":
+        """The sequence."""
+        return self.join().stepper
+
+    @property
+    def parts(self) -> "Parts":
+        """The modules that it joins."""
+        return self.join().parts
 
     def become(self, other: "Session") -> None:
         """Go on as another session: the next run of the same notebook."""
-        self.stepper, self.parts, self.plain = other.stepper, other.parts, other.plain
-        self.audit, self.trials = other.audit, other.trials
-        self.file_slices = other.file_slices
         other.order.auto = self.order.auto
-        self.order = other.order
+        self.opened, self.plain, self.order = other.opened, other.plain, other.order
+        self._sequence = other.join()
 
 
 def open_session(
@@ -114,7 +145,7 @@ def open_run(
     """Open a run of an open store for a kernel; restores nothing, claims nothing."""
     journal = open_journal(store, run_id, world, told=_noted(store, world))
     journal.open()
-    return _join(namespace, world, store, journal, settings)
+    return session_of(namespace, world, store, journal, settings)
 
 
 def _noted(store: OpenStore, world: World) -> Told:
@@ -131,116 +162,35 @@ def _noted(store: OpenStore, world: World) -> Told:
     return told
 
 
-def _join(
+def session_of(
     namespace: MutableMapping[str, Any],
     world: World,
     store: OpenStore,
     journal: Journal,
     settings: Settings,
 ) -> Session:
+    """Return the session of a run that was read; from now on cells are watched."""
     live = Live(namespace, new_nonce=world.ids.nonce)
     live.identities.next_object = journal.state.next_object
-    steppers: list[Stepper] = []
     claims = Claims(journal, world)
     if settings.take_over:
         claims.give_up_holder()
-    recovery = Recovery(
-        journal,
-        claims,
-        world,
-        settings,
-        holds_body=lambda attempt: bool(steppers) and steppers[0].holds_body(attempt),
-    )
-    parts = _parts(live, world, journal, settings, recovery)
-    order = SavedOrder(world, journal)
-    steppers.append(Stepper(parts, order=order))
-    journal.when_erased(lambda record: _forget(parts, record))
-    parts.claims.after_claim(lambda: _after_claim(store, parts))
-    launch = TrialProcess(store.place.store, store.place.data, journal.run_id)
-    return Session(
-        steppers[0],
-        parts,
-        PlainCells(live, parts.process, parts.code),
-        Audit(live, clock=world.clock),
-        Trials(live, journal, launch, clock=world.clock),
-        FileSlices(world.disk, lambda: journal.state),
-        store,
-        settings,
-        order,
-    )
 
+    def states_of(record: Committed) -> States:
+        return session.parts.restorer.process(record)
 
-def _parts(
-    live: Live,
-    world: World,
-    journal: Journal,
-    settings: Settings,
-    recovery: Recovery,
-) -> Parts:
-    restorer = Restorer(live, journal.objects, world)
-    process = ProcessStates(world, read=restorer.process)
-    snapshot = Snapshot(live, is_stored=restorer.places.__contains__)
-    publisher = Publisher(journal, restorer, world)
-    limit = settings.max_step_bytes
-    commits = Commits(
-        live,
-        snapshot,
-        restorer,
-        journal,
-        world,
-        process,
-        publisher,
-        max_step_bytes=limit,
-    )
-    ambient = settings.ambient_limit_bytes
-    intents = Intents(
-        live, snapshot, restorer, journal, world, process, ambient_limit_bytes=ambient
-    )
-    effects = Effects(live, restorer, journal, world)
+    process = ProcessStates(world, read=states_of)
     code = LocalCode(live, world)
-    files = Files(world.disk)
-    inputs = Inputs(live, restorer, world, process, files)
-    inside = effects.scopes.is_inside
-    evidence = Evidence(journal, world, settings.undeclared, inside_effect=inside)
-    stored = (live, snapshot, restorer, journal, world, process, evidence)
-    keeper = ProgressKeeper(*stored, max_step_bytes=limit)
-    return Parts(
-        files=files,
-        file_watch=FileWatch(live, code, files, world),
-        code=code,
-        live=live,
-        snapshot=snapshot,
-        restorer=restorer,
-        inputs=inputs,
-        branches=Branches(live, inputs, recovery.claims, journal, world),
-        process=process,
-        intents=intents,
-        effects=effects,
-        loops=Loops(live, keeper, effects.scopes, journal, world),
-        commits=commits,
-        drift=Drift(world),
-        evidence=evidence,
-        publisher=publisher,
-        claims=recovery.claims,
-        recovery=recovery,
-        journal=journal,
-        world=world,
+    opened = Opened(
+        live,
+        process,
+        code,
+        claims,
+        journal,
+        world,
+        threads=frozenset(threading.enumerate()),
     )
-
-
-def _forget(parts: Parts, record: Tombstone) -> None:
-    """Let this kernel refer to nothing that was erased: it is written anew."""
-    parts.restorer.forget(record.groups)
-    parts.snapshot.forget()
-    parts.journal.objects.forget()
-
-
-def _after_claim(store: OpenStore, parts: Parts) -> None:
-    """Repeat the claim where runs are found; redo what a crash left undone."""
-    journal = parts.journal
-    claimed = claimed_now(journal.run_id, journal.state)
-    if claimed is not None:
-        store.runs().note(claimed)
-    live = parts.live.identities
-    live.next_object = max(live.next_object, journal.state.next_object)
-    parts.publisher.publish_again()
+    plain = PlainCells(live, process, code)
+    journal.when_erased(lambda _: journal.objects.forget())
+    session = Session(opened, plain, store, settings, SavedOrder(world, journal))
+    return session

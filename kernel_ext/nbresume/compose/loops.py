@@ -9,8 +9,8 @@ from itertools import islice
 from types import FrameType
 from typing import Any, TypeVar
 
+from nbresume.compose.active import ACTIVE
 from nbresume.compose.bars import with_bar
-from nbresume.compose.effects import ACTIVE
 from nbresume.errors import EffectRefused, LoopRefused, UsageError
 from nbresume.run.cadence import cadence_of
 from nbresume.run.loops import Caller

@@ -4,7 +4,7 @@ The rule: only what was seen to touch nothing outside runs again by itself, and 
 the code that it was when nothing was seen.
 """
 
-from nbresume.capture.snapshot import CLOSED_FILE
+from nbresume.capture.denied import CLOSED_FILE
 from nbresume.model.histories import StepHistory
 
 

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from nbresume.capture.canonical import look
+from nbresume.capture.denied import CLOSED_FILE
 from nbresume.capture.entries import Entry, Made
 from nbresume.capture.fingerprints import FINGERPRINTS
 from nbresume.capture.libraries import versions_of
@@ -22,7 +23,7 @@ from nbresume.capture.outputs import encode as encode_outputs
 from nbresume.capture.patches import patched
 from nbresume.capture.pickling import dump_atoms
 from nbresume.capture.previews import previews_of
-from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
+from nbresume.capture.snapshot import Captured, Snapshot
 from nbresume.errors import RefusedError
 from nbresume.model.codec import canonical
 from nbresume.model.manifest import Manifest

@@ -9,11 +9,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from nbresume.capture.denied import CLOSED_FILE
 from nbresume.capture.entries import Entry, Made
 from nbresume.capture.fingerprints import FINGERPRINTS
 from nbresume.capture.live import Live
 from nbresume.capture.pickling import dump_atoms
-from nbresume.capture.snapshot import CLOSED_FILE, Captured, Snapshot
+from nbresume.capture.snapshot import Captured, Snapshot
 from nbresume.errors import CaptureError, LoopRefused, RefusedError, StoreError
 from nbresume.model.progress import Saved
 from nbresume.model.records import Progress

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from nbresume.capture.atoms import resolve_import
+from nbresume.capture.denied import CLOSED_FILE
 from nbresume.capture.entries import CellText, Entry, Made
 from nbresume.capture.live import Live
 from nbresume.capture.outputs import decode as decode_outputs
 from nbresume.capture.pending import Pending
 from nbresume.capture.rebuild import rebuild, rebuild_atoms
-from nbresume.capture.snapshot import CLOSED_FILE
 from nbresume.errors import CaptureError, Damaged, RefusedError
 from nbresume.model.displays import Shown
 from nbresume.model.histories import Commit

@@ -7,11 +7,9 @@ after its last one and before the reply.
 
 import sys
 from collections.abc import Callable
-from enum import StrEnum
 
 from msgspec import Struct
 
-from nbresume.capture.entries import CellText
 from nbresume.capture.fingerprints import FINGERPRINTS
 from nbresume.collector import put_off
 from nbresume.errors import (
@@ -19,10 +17,7 @@ from nbresume.errors import (
     FencedError,
 )
 from nbresume.model.records import Committed
-from nbresume.plan.header import Header
 from nbresume.plan.key import differences
-from nbresume.plan.loops import LoopText
-from nbresume.plan.names import Names
 from nbresume.plan.notebook import Cell
 from nbresume.plan.planner import spoken
 from nbresume.run import doubt
@@ -37,31 +32,7 @@ from nbresume.run.position import Positions
 from nbresume.run.recovery import Passage
 from nbresume.run.replay import Replays
 from nbresume.run.standing import Brought, Standing
-
-
-class Began(StrEnum):
-    """What `Stepper.begin` decided."""
-
-    REPLAYED = "replayed"
-    """The commit's values are bound; the body does not start."""
-    NOT_TAKEN = "not taken"
-    """Its condition is false; the body does not start."""
-    RUNS = "runs"
-    """The intent is durable; the body may start."""
-
-
-class StepCell(Struct, frozen=True):
-    """A parsed ``%%step`` cell, as the face hands it over."""
-
-    header: Header
-    names: Names
-    code_version: str
-    code: str
-    """Text of the cell, stored for the record."""
-    cell: CellText
-    """(cell id, digest of its text)."""
-    loops: tuple[LoopText, ...] = ()
-    """Its resumable loops."""
+from nbresume.run.step_cell import Began, StepCell
 
 
 class Ran(Struct, frozen=True):

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 import xxhash
 
-from nbresume.capture import dask_collections, fingerprints, live
+from nbresume.capture import canonical, dask_collections, fingerprints
 from nbresume.model import digests
 from nbresume.run.commits import Commits
 from nbresume.settings import CHUNK_BYTES, MIB
@@ -110,7 +110,7 @@ def test_a_part_of_a_restored_array(shell, cost):
 def test_a_large_list(shell, monkeypatch):
     """It is looked at once, and nothing is asked about each of its items."""
     looked, asked = [], []
-    look, is_collection = live.look, dask_collections.is_collection
+    look, is_collection = canonical.look, dask_collections.is_collection
 
     def counted_look(value, *args, **options):
         looked.append(type(value))
@@ -120,7 +120,7 @@ def test_a_large_list(shell, monkeypatch):
         asked.append(value)
         return is_collection(value)
 
-    monkeypatch.setattr(live, "look", counted_look)
+    monkeypatch.setattr(canonical, "look", counted_look)
     monkeypatch.setattr(dask_collections, "is_collection", counted_question)
     assert shell.run("%%step first\nseen = {'a': [1]}", "first").ok
     looked.clear()

@@ -29,7 +29,7 @@ def at_once(monkeypatch):
 
 def found_by_trial(shell, *, within_s=60.0):
     """Do the idle work of trials to its end; return what was found."""
-    tried = shell.ip._nbresume.session.trials
+    tried = shell.ip._nbresume.session.join().trials
     end_s = time.monotonic() + within_s
     while not tried.slice(0.02):
         assert time.monotonic() < end_s
@@ -68,7 +68,7 @@ def test_a_value_that_does_not_come_back_is_told(shell, code, words):
 def test_a_value_that_never_comes_back_is_given_up(shell):
     """A trial ends by itself, also while it is in a loop of somebody else."""
     commit(shell, "spy = Spy(7)", SPY + HANGS)
-    tried = shell.ip._nbresume.session.trials
+    tried = shell.ip._nbresume.session.join().trials
     tried._launch = replace(tried._launch, limit_s=3.0)
     [sentence] = found_by_trial(shell)
     assert "the process that loaded it ended" in sentence
@@ -78,7 +78,7 @@ def test_a_value_that_comes_back_equal_is_not_spoken_of(shell):
     """The trial was made, and nothing was found."""
     commit(shell, "spy = Spy([1, 2])", SPY + EQUAL)
     launched = []
-    tried = shell.ip._nbresume.session.trials
+    tried = shell.ip._nbresume.session.join().trials
     launch = tried._launch
     tried._launch = lambda *asked: launched.append(asked) or launch(*asked)
     assert found_by_trial(shell) == []
@@ -98,7 +98,7 @@ def test_the_names_behind_the_one_that_ended_the_process_are_tried(shell):
 def test_types_that_are_known_to_come_back_need_no_process(shell, monkeypatch):
     """Plain classes, containers and arrays are what our own tests load back."""
     commit(shell, "import numpy as np\nclass P: pass\np = P()\nx = {'a': np.ones(3)}")
-    tried = shell.ip._nbresume.session.trials
+    tried = shell.ip._nbresume.session.join().trials
     monkeypatch.setattr(tried, "_launch", None)
     assert found_by_trial(shell) == []
 
@@ -119,7 +119,7 @@ def test_a_type_of_a_module_beside_the_notebook_is_found(shell):
 def test_what_was_found_is_told_before_the_next_cell(shell):
     """A person reads it where cells show what they say."""
     commit(shell, "spy = Spy(7)", SPY + RAISES)
-    tried = shell.ip._nbresume.session.trials
+    tried = shell.ip._nbresume.session.join().trials
     while not tried.slice(0.02):
         time.sleep(0.02)
     assert "could not load it back" in shell.run("1").text

@@ -20,7 +20,7 @@ from unit.run.fake_disk import FakeDisk, Tools
 
 from nbresume.capture.outputs import append_stream
 from nbresume.compose import forking, graph, inspection, stores, traveling
-from nbresume.compose.effects import ACTIVE
+from nbresume.compose.active import ACTIVE
 from nbresume.errors import FencedError, NbresumeError
 from nbresume.model.codec import SCHEMAS
 from nbresume.model.displays import Shown
@@ -37,7 +37,7 @@ from nbresume.run.past import parse_label
 from nbresume.run.ports import AuditEvent, OwnCalls, World, hurried
 from nbresume.run.resume import Resumed, resume
 from nbresume.run.runs import choose_run
-from nbresume.run.stepper import Began, StepCell
+from nbresume.run.step_cell import Began, StepCell
 from nbresume.run.view import RunView, StepView
 from nbresume.run.viewing import view_run
 from nbresume.settings import Settings
@@ -397,7 +397,9 @@ class Kernel:
             store, self.run_id, self.world, schemas=lab.schemas
         )
         journal.open()
-        self.session = graph._join(self.namespace, self.world, store, journal, settings)
+        self.session = graph.session_of(
+            self.namespace, self.world, store, journal, settings
+        )
         self.last = Outcome("plain")
         self.is_dead = False
 

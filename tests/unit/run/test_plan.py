@@ -109,10 +109,10 @@ def test_slices_compare_what_moved_while_nobody_waits():
     lab = lab_with_all()
     lab.disk.touch("in")
     k = lab.kernel()
-    k.session.file_slices.start()
+    k.session.join().file_slices.start()
     lab.disk.read.clear()
     turns = 0
-    while not k.session.file_slices.slice(0.02):
+    while not k.session.join().file_slices.slice(0.02):
         turns += 1
 
     assert "in" in lab.disk.read

@@ -10,7 +10,7 @@ from unit.run.fakes import Killed
 from unit.run.outside import Declined, lab_of, raises
 
 import nbresume
-from nbresume.compose.effects import ACTIVE
+from nbresume.compose.active import ACTIVE
 from nbresume.model.states import State
 
 # -- where it may be called ------------------------------------------------------

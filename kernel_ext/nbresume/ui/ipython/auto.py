@@ -35,7 +35,7 @@ def switch(line: str, session: Session, *, cell_id: str) -> str:
     """
     match line.partition("#")[0].split():
         case ["auto"] | ["auto", "on"]:
-            _check_ids(cell_id, session.parts.world.notebook.cells())
+            _check_ids(cell_id, session.world.notebook.cells())
             session.order.auto = True
             return (
                 "auto: from the next cell on every cell that computes something is a "

@@ -17,7 +17,7 @@ class Face:
 
     def view(self, *, quick: bool = False) -> RunView:
         """Return the run as it stands now; quick: reads no long file for it."""
-        session, world = self.session, self.session.parts.world
+        session, world = self.session, self.session.world
         session.journal.refresh()
         return view_run(
             session.journal.state,
@@ -43,4 +43,4 @@ class Face:
 
     def say(self, line: str) -> None:
         """Tell the person one line."""
-        self.session.parts.world.screen.say(line)
+        self.session.world.screen.say(line)

@@ -11,7 +11,7 @@ import ast
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
@@ -25,9 +25,8 @@ from nbresume.plan.header import Header, find_header, parse_header, step_name_of
 from nbresume.plan.loops import loops_of
 from nbresume.plan.names import names_of
 from nbresume.plan.notebook import BY_TEXT, NAMED, text_digest
-from nbresume.run.intents import Running
 from nbresume.run.order import Order
-from nbresume.run.stepper import Began, StepCell
+from nbresume.run.step_cell import Began, StepCell
 from nbresume.ui.ipython.auto import header_of
 from nbresume.ui.ipython.idle import IdleWork
 from nbresume.ui.ipython.marker import options_of
@@ -40,6 +39,9 @@ from nbresume.ui.ipython.refusals import (
     refuse_results,
     rejected,
 )
+
+if TYPE_CHECKING:
+    from nbresume.run.intents import Running
 
 
 class _Cell(Struct, frozen=True):
@@ -58,7 +60,7 @@ class Hooks:
         self._shell = shell
         self._session = session
         self._pages = pages
-        self._names = LazyNamespace(shell, session.parts.live)
+        self._names = LazyNamespace(shell, session.live)
         self._idle = IdleWork(shell, is_busy=lambda: self._cell is not None)
         self._idle.every(self._load_slice)
         self._idle.every(self._audit_slice)
@@ -135,6 +137,8 @@ class Hooks:
         if broken is not None:
             raise rejected(internal(broken)) from broken
         try:
+            # nothing of ours is imported after code of the user has run
+            self._session.join()
             visited, self._is_visited = self._is_visited, True
             if options is not None:
                 return self._visit_step(options, tree)
@@ -152,7 +156,7 @@ class Hooks:
             raise rejected(internal(error)) from error
 
     def _visit_plain(self, tree: ast.Module) -> ast.Module:
-        stepping = self._session.stepper.running is not None
+        stepping = self._session.running is not None
         if self._cell is not None and not stepping and not self._depth:
             self._session.plain.begin(names_of(tree))
         elif stepping:
@@ -222,38 +226,51 @@ class Hooks:
 
     def _begin_idle(self, cell: _Cell, *, step: str) -> None:
         """Load what waits, and look for what no cell named, until the next cell."""
-        self._names.update(self._session.parts.live)
-        self._session.audit.start(cell.text, step=step)
-        self._session.trials.start(step=step)
-        self._session.file_slices.start()
+        self._names.update(self._session.live)
+        if self._session.joined:
+            self._begin_looks(cell, step=step)
+        else:
+            # the cell that loads has ended: the next one need not wait for that
+            self._idle.once(lambda: self._join_idle(cell))
         self._idle.start()
+
+    def _join_idle(self, cell: _Cell) -> None:
+        if not self._session.joined:
+            self._begin_looks(cell, step="")
+
+    def _begin_looks(self, cell: _Cell, *, step: str) -> None:
+        sequence = self._session.join()
+        sequence.audit.start(cell.text, step=step)
+        sequence.trials.start(step=step)
+        sequence.file_slices.start()
 
     def _end_idle(self) -> None:
         """Stop that work, and tell what it found."""
         self._idle.stop()
-        self._session.audit.stop()
         told, self._notices = self._notices, []
-        told += [found.sentence for found in self._session.audit.findings()]
-        told += self._session.trials.findings()
+        if sequence := self._session.joined:
+            sequence.audit.stop()
+            told += [found.sentence for found in sequence.audit.findings()]
+            told += sequence.trials.findings()
         for line in told:
-            self._session.parts.world.screen.say(line)
+            self._session.world.screen.say(line)
 
     def _audit_slice(self, budget_s: float) -> bool:
         # asked for anew: `%steps new` begins another session
-        return self._session.audit.slice(budget_s)
+        return self._session.join().audit.slice(budget_s)
 
     def _trial_slice(self, budget_s: float) -> bool:
-        return self._session.trials.slice(budget_s)
+        return self._session.join().trials.slice(budget_s)
 
     def _file_slice(self, budget_s: float) -> bool:
-        return self._session.file_slices.slice(budget_s)
+        return self._session.join().file_slices.slice(budget_s)
 
     def when_idle(self, act: Callable[[], None]) -> None:
         """Do this once, as soon as no cell wants the kernel."""
         self._idle.once(act)
 
     def _load_slice(self, _budget_s: float) -> bool:
-        live = self._session.parts.live
+        live = self._session.live
         name = next(iter(live.pending), None)
         if name is None:
             self._names.update(live)
@@ -267,11 +284,12 @@ class Hooks:
     def close(self) -> None:
         """Leave the shell as it was: what waits is loaded."""
         self._idle.stop()
-        self._session.trials.stop()
+        if sequence := self._session.joined:
+            sequence.trials.stop()
         while not self._load_slice(0.0):
             pass
         for line in self._notices:
-            self._session.parts.world.screen.say(line)
+            self._session.world.screen.say(line)
         self._names.remove()
 
     def open(self) -> None:
@@ -285,11 +303,11 @@ class Hooks:
             self._raised_inside = self._raised_inside or _raised(result)
             return
         cell, self._cell = self._cell, None
-        running = self._session.stepper.running
+        running = self._session.running
         step = running.intent.step if running else ""
         self._show_swallowed(result, is_step=running is not None)
         try:
-            if self._session.stepper.running is not None:
+            if self._session.running is not None:
                 self._finish(result)
             elif cell is not None and not self._is_step:
                 self._session.plain.end(cell.text, cell.source)
@@ -321,7 +339,7 @@ class Hooks:
 
     def _tell_ended(
         self,
-        running: Running | None,
+        running: "Running | None",
         cell: _Cell | None,
         result: ExecutionResult | None,
     ) -> None:
@@ -349,7 +367,7 @@ class Hooks:
         state, order = self._session.journal.state, self._session.order()
         line = place_of(told, state, order, cell.text[0] if cell else "")
         if line:
-            self._session.parts.world.screen.say(line)
+            self._session.world.screen.say(line)
 
     def _fail(self, result: ExecutionResult | None, error: BaseException) -> None:
         if result is not None:

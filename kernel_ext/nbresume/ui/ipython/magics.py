@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from nbresume.collector import put_off
 from nbresume.compose import place_of, settings_from_environment
+from nbresume.compose.active import ACTIVE
 from nbresume.compose.disk import DiskFiles
-from nbresume.compose.effects import ACTIVE
 from nbresume.compose.graph import Session, open_session
 from nbresume.compose.system import (
     ProcessLiveness,
@@ -26,14 +26,12 @@ from nbresume.errors import NbresumeError, RefusedError
 from nbresume.run.ports import OwnCalls, World
 from nbresume.settings import Settings
 from nbresume.ui.ipython.auto import switch
-from nbresume.ui.ipython.face import Face
 from nbresume.ui.ipython.hooks import Hooks
 from nbresume.ui.ipython.marker import strip_header
 from nbresume.ui.ipython.pages import Pages
 from nbresume.ui.ipython.refusals import rejected
 from nbresume.ui.ipython.screen import ShellScreen
 from nbresume.ui.ipython.spans import Spans
-from nbresume.ui.widget import show_static
 
 _ATTRIBUTE = "_nbresume"
 _PORTS = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
@@ -64,8 +62,7 @@ def load_ipython_extension(shell: Any) -> None:
     if is_loaded(shell):
         return
     with put_off():
-        load_between_cells(shell)
-        getattr(shell, _ATTRIBUTE).hooks.adopt_running_cell()
+        _load(shell).hooks.adopt_running_cell()
         greet(shell)
 
 
@@ -82,6 +79,11 @@ def load_between_cells(shell: Any) -> None:
     RefusedError
         The notebook's path is not known, or its store cannot be used.
     """
+    # no reply waits for it: the first cell need not
+    _load(shell).session.join()
+
+
+def _load(shell: Any) -> Extension:
     settings = settings_from_environment()
     spans = Spans()
     session = _open(shell, settings, spans)
@@ -91,6 +93,7 @@ def load_between_cells(shell: Any) -> None:
     ACTIVE.set(session)
     _install(shell, extension)
     pages.listen(shell)
+    return extension
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -102,8 +105,9 @@ def unload_ipython_extension(shell: Any) -> None:
     ACTIVE.clear(extension.session)
     extension.pages.close(shell)
     extension.hooks.close()
-    extension.session.parts.evidence.end()
-    extension.session.parts.file_watch.end()
+    if sequence := extension.session.joined:
+        sequence.parts.evidence.end()
+        sequence.parts.file_watch.end()
     shell.input_transformer_manager.cleanup_transforms.remove(strip_header)
     shell.ast_transformers.remove(extension.hooks)
     shell.events.unregister("pre_run_cell", extension.hooks.pre_run_cell)
@@ -167,6 +171,7 @@ def _install(shell: Any, extension: Extension) -> None:
     def steps(line: str) -> None:
         """Show and steer the steps of this run."""
         # the commands are loaded when somebody types one, with all that they do
+        from nbresume.ui.ipython.face import Face  # noqa: PLC0415
         from nbresume.ui.ipython.steps import run_line  # noqa: PLC0415
 
         try:
@@ -180,7 +185,7 @@ def _install(shell: Any, extension: Extension) -> None:
             told = switch(line, extension.session, cell_id=extension.hooks.told_id())
         except NbresumeError as error:
             raise rejected(error) from error
-        extension.session.parts.world.screen.say(told)
+        extension.session.world.screen.say(told)
 
     shell.register_magic_function(steps, "line", "steps")
     shell.register_magic_function(nbresume, "line", "nbresume")
@@ -200,19 +205,16 @@ def _step_elsewhere(line: str, _cell: str = "") -> None:
 
 
 def greet(shell: Any) -> None:
-    """Say what is there; put buttons there in a quiet moment, if somebody sees them."""
+    """Say what is there, if there is anything."""
     extension: Extension = getattr(shell, _ATTRIBUTE)
-    face = Face(extension.session, extension.pages)
-    view = face.glance()
-    if view.claim is None and not view.damaged:
+    journal = extension.session.journal
+    journal.refresh()
+    state = journal.state
+    if state.claim is None and not state.quarantined and not state.damaged:
         return
-    shown = show_static(view)
-    if hasattr(shell, "kernel") and face.session.settings.attended:
-        extension.hooks.when_idle(lambda: _show_buttons(face, shown))
+    # what shows a run is loaded where there is one
+    from nbresume.ui.ipython.greeting import show  # noqa: PLC0415
 
-
-def _show_buttons(face: Face, shown: str) -> None:
-    # loaded late, for the same reason as the commands
-    from nbresume.ui.ipython.steps import panel_of  # noqa: PLC0415
-
-    panel_of(face).show(instead_of=shown)
+    shown = show(extension.session, extension.pages)
+    if shown is not None and hasattr(shell, "kernel"):
+        extension.hooks.when_idle(shown)

@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Any
 
 from nbresume.compose.graph import Session
-from nbresume.run.looping import progress_view
 from nbresume.settings import __version__
 
 TARGET = "nbresume"
@@ -96,7 +95,7 @@ class Pages:
             self._also(self._session, step, phase)
         if phase in (Phase.COMMITTED, Phase.RESTORED):
             phase = self._hold(step, phase)
-        at: datetime = self._session.parts.world.clock.now()
+        at: datetime = self._session.world.clock.now()
         event = {
             "event": "step",
             "step": step,
@@ -108,6 +107,9 @@ class Pages:
 
     def advanced(self, step: str) -> None:
         """Tell how far a running step has come: its loop has saved its progress."""
+        # what people are told of a loop is loaded where one saves its progress
+        from nbresume.run.looping import progress_view  # noqa: PLC0415
+
         history = self._session.journal.state.step(step)
         view = progress_view(history)
         if view is None:
