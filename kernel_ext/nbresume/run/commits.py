@@ -147,12 +147,11 @@ class Commits:
         FencedError
             Another kernel took the run over.
         """
-        interrupted = error is None or isinstance(error, KeyboardInterrupt)
         failed = Failed(
             step=running.intent.step,
             attempt=running.intent.attempt,
             error_type=type(error).__name__ if error else "KeyboardInterrupt",
-            interrupted=interrupted,
+            interrupted=error is None or isinstance(error, KeyboardInterrupt),
             seen=running.seen,
             started_at=running.started_at,
             duration_s=changes.duration_s,
