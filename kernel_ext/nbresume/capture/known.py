@@ -182,6 +182,8 @@ class Known:
     def saw(self, name: str, seen: Look) -> None:
         """Remember a look at the present value of a name."""
         entry = self._entries[name]
+        if entry.seen is not None and entry.seen is not seen:
+            seen.own.take_over(entry.seen.own)
         entry.seen = seen
         self._unseen.discard(name)
         former = self._holders.put(name, seen, entry.value)

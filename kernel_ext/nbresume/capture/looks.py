@@ -14,6 +14,16 @@ from typing import Any
 
 from msgspec import Struct
 
+from nbresume.capture.addresses import ids_of
+
+
+class _Reach(Struct, frozen=True):
+    """Objects by their ids."""
+
+    all: dict[int, Any]
+    alone: AbstractSet[int]
+    """The ids of those that stand in no group."""
+
 
 class Seen:
     """Objects whose identity can be seen."""
@@ -23,9 +33,8 @@ class Seen:
         """Those that were taken one by one, as functions, classes and arrays are."""
         self.groups: list[Sequence[Any]] = []
         """The others: the alike items of large containers."""
-        self._all: dict[int, Any] | None = None
-        self._alone: set[int] = set()
-        """The ids of those that stand in no group."""
+        self.table: _Reach | None = None
+        """All of them, once somebody asked for their ids."""
 
     def __len__(self) -> int:
         """Return how many there are, or a few more."""
@@ -41,18 +50,50 @@ class Seen:
 
     def reach(self) -> dict[int, Any]:
         """Return all of them by their ids."""
-        if self._all is None:
+        return self._reach().all
+
+    def _reach(self) -> _Reach:
+        if self.table is None:
             found: dict[int, Any] = {}
             for group in self.groups:
-                found.update(zip(map(id, group), group, strict=True))
-            self._alone = self.single.keys() - found.keys()
+                found.update(_by_id(group))
+            alone = self.single.keys() - found.keys()
             found.update(self.single)
-            self._all = found
-        return self._all
+            self.table = _Reach(found, alone)
+        return self.table
+
+    def take_over(self, former: "Seen") -> None:
+        """Go on from the table of a former look, if all that it saw is seen again."""
+        table = former.table
+        if (
+            table is None
+            or not former.single.keys() <= self.single.keys()
+            or len(self.groups) != len(former.groups)
+            or not all(map(_begins, self.groups, former.groups))
+        ):
+            return
+        more: dict[int, Any] = {}
+        for group, old in zip(self.groups, former.groups, strict=True):
+            more.update(_by_id(group[len(old) :]))
+        if more or len(self.single) > len(former.single):
+            new = self.single.keys() - table.all.keys()
+            found = table.all | more
+            found.update(self.single)
+            table = _Reach(found, (table.alone | new) - more.keys())
+        self.table = table
 
     def has_in_groups(self, ids: AbstractSet[int]) -> bool:
         """Say whether one of these objects, by their ids, stands in a group."""
-        return bool(self.groups) and not (ids & self.reach().keys()) <= self._alone
+        if not self.groups:
+            return False
+        table = self._reach()
+        return not (ids & table.all.keys()) <= table.alone
+
+    def has_twice(self) -> bool:
+        """Say whether an object stands in several places of the groups."""
+        table = self._reach()
+        count = len(table.all) - len(table.alone)
+        return count < sum(map(len, self.groups))
 
 
 class Visits:
@@ -77,7 +118,7 @@ class Visits:
         done = 0
         for at, group in self.rows:
             yield from self.ids[done:at]
-            yield from map(id, group)
+            yield from ids_of(group)
             done = at
         yield from self.ids[done:]
 
@@ -100,6 +141,12 @@ class Visits:
                 found |= ids & set(map(id, row))
         return found
 
+    def has_tuple_twice(self) -> bool:
+        """Say whether a tuple stands in several places of the rows."""
+        tuples = [row for _, row in self.rows if type(row[0]) is tuple]
+        once = set[int]().union(*map(ids_of, tuples))
+        return len(once) < sum(map(len, tuples))
+
     def among(self, ids: AbstractSet[int], *, rows: bool) -> list[int]:
         """Return the ids at the places where one of these objects stands.
 
@@ -112,9 +159,22 @@ def _are_same(
     rows: list[tuple[int, Sequence[Any]]], others: list[tuple[int, Sequence[Any]]]
 ) -> bool:
     return len(rows) == len(others) and all(
-        at == there and len(row) == len(other) and all(map(is_, row, other))
+        at == there and _is_same_row(row, other)
         for (at, row), (there, other) in zip(rows, others, strict=True)
     )
+
+
+def _is_same_row(row: Sequence[Any], other: Sequence[Any]) -> bool:
+    return len(row) == len(other) and _begins(row, other)
+
+
+def _begins(row: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Say whether a row begins with all objects of another one."""
+    return len(row) >= len(other) and all(map(is_, row, other))
+
+
+def _by_id(group: Sequence[Any]) -> Iterable[tuple[int, Any]]:
+    return zip(ids_of(group), group, strict=True)
 
 
 class Look(Struct, dict=True):
@@ -177,6 +237,12 @@ class Look(Struct, dict=True):
     def visited(self, ids: AbstractSet[int]) -> list[int]:
         """Return those of them that are part of the value."""
         return self.visits.among(ids, rows=self.has_in_rows(ids))
+
+    def rows_once(self) -> Sequence[Sequence[Any]]:
+        """Return all objects in a table, if each of them stands in one place."""
+        if self.table is None or self.own.has_twice() or self.visits.has_tuple_twice():
+            return ()
+        return [row for _, row in self.visits.rows]
 
     def has_in_rows(self, ids: AbstractSet[int]) -> bool:
         """Say whether one of these objects is one of many alike items."""

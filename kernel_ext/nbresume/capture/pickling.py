@@ -9,12 +9,13 @@ import builtins
 import io
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from nbresume.capture import denied
+from nbresume.capture.alike import PROTOCOL, Alike, dump_alike
 from nbresume.capture.atoms import importable, reducer_of, type_name
 from nbresume.capture.buffers import Buffers
 from nbresume.capture.definition_parts import reduce_iterator
@@ -30,7 +31,6 @@ from nbresume.capture.registry import DEFAULT, make_registered
 from nbresume.capture.unit_graph import Units
 from nbresume.errors import CaptureError
 
-PROTOCOL = 5
 NAMESPACE = "@namespace"
 """Stands in a stream for the live namespace."""
 MAIN = "@main"
@@ -72,17 +72,16 @@ def dump(
     *,
     units: Mapping[int, str],
     namespace: Mapping[str, Any],
-    is_data: bool = False,
+    alike: Alike | None = None,
     kept: Mapping[int, Kept] | None = None,
-    kinds: tuple[type, ...] | None = None,
 ) -> Dumped:
     """Return one value, or several that form a circle (as a list), as a pickle.
 
     Objects whose id is in `units` are referred to by their object id, except `values`.
-    With `is_data`, the one value is known to consist of Python's own containers and
-    leaves, and of no unit but itself: nothing is asked about any of them. With `kinds`
-    it consists of such and of plain instances of these classes, which alone are asked
-    about. `kept` are the collections that workers have stored, by their id().
+    With `alike`, the one value is known to consist of Python's own containers and
+    leaves, of plain instances of some classes, and of no unit but itself and these:
+    only the classes are asked about. `kept` are the collections that workers have
+    stored, by their id().
 
     Raises
     ------
@@ -90,12 +89,11 @@ def dump(
         The value, or something in it, cannot be kept.
     """
     try:
-        if is_data:
-            return Dumped(pickle.dumps(values[0], PROTOCOL), [], frozenset())
-        if kinds is not None and all(
-            id(kind) in units or importable(kind) for kind in kinds
+        if alike is not None and all(
+            id(kind) in units or importable(kind) for kind in alike.kinds
         ):
-            return _dump_table(values[0], kinds, units)
+            stream, refs = dump_alike(values[0], alike, units)
+            return Dumped(stream, [], refs)
         return _Dump(values, units, namespace, kept or {}).run(_Pickler)
     except CaptureError:
         raise
@@ -110,28 +108,6 @@ def dump(
     except (Exception, SystemExit) as error:
         # The C pickler's words name the culprit, dill's only the place.
         raise _refusal(values, f"{type(first).__name__}: {first}") from error
-
-
-def _dump_table(value: Any, kinds: Iterable[type], units: Mapping[int, str]) -> Dumped:
-    """Return data and plain instances as a pickle, written without a word of ours.
-
-    The classes that have object ids are referred to first, once each, and remembered:
-    the pickler finds each of them where it stands in its table of what was written.
-    """
-    cut = {id(kind): (units[id(kind)], kind) for kind in kinds if id(kind) in units}
-    stream = io.BytesIO()
-    stream.write(pickle.PROTO + bytes([PROTOCOL]))
-    for object_id, _ in cut.values():
-        name = object_id.encode()
-        stream.write(pickle.SHORT_BINUNICODE + bytes([len(name)]) + name)
-        stream.write(pickle.BINPERSID + pickle.MEMOIZE + pickle.POP)
-    pickler = pickle.Pickler(stream, PROTOCOL)
-    pickler.memo = {
-        i: (place, kind) for place, (i, (_, kind)) in enumerate(cut.items())
-    }
-    pickler.dump(value)
-    refs = frozenset(object_id for object_id, _ in cut.values())
-    return Dumped(stream.getvalue(), [], refs)
 
 
 def dump_atoms(atoms: Mapping[str, Any]) -> bytes:

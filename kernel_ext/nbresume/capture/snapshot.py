@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from nbresume.capture import sharing
+from nbresume.capture.alike import Alike
 from nbresume.capture.atoms import importable, is_atom, type_name
 from nbresume.capture.bindings import describe, is_data, output_of
 from nbresume.capture.dask_collections import Collections, NewShelf
@@ -257,9 +258,8 @@ class Snapshot:
         if remembered:
             return remembered.unit
         cut = graph.cuts.get(object_id, UNKNOWN)
-        is_data = look.is_data and {object_id}.issuperset(cut)
-        kinds = None if is_data else graph.units.kinds_of(look)
-        dumped = self._dump([object_id], graph, captured, is_data=is_data, kinds=kinds)
+        alike = graph.units.alike_in(look, {*cut} - {object_id})
+        dumped = self._dump([object_id], graph, captured, alike=alike)
         self._cache[object_id] = Remembered(
             look.digest,
             cut,
@@ -290,16 +290,14 @@ class Snapshot:
         graph: UnitGraph,
         captured: Captured,
         *,
-        is_data: bool = False,
-        kinds: tuple[type, ...] | None = None,
+        alike: Alike | None = None,
     ) -> tuple[str, list[str], list[str]]:
         sys.audit("nbresume.capture", object_ids[0])
         dumped: Dumped = dump(
             [graph.units.object_of(o) for o in object_ids],
             units=graph.units,
             namespace=self._live.namespace,
-            is_data=is_data,
-            kinds=kinds,
+            alike=alike,
             kept=self.collections.of(graph.name_of(object_ids[0])),
         )
         name = object_ids[0]

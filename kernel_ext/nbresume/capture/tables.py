@@ -37,6 +37,8 @@ _PER_ITEM = 64
 _LEVELS = 8
 _CHUNK = 256
 """So many leaves are written at once: only then can a long text be among them."""
+_PERIOD = 64
+"""Records have at most so many attributes, or are taken one by one."""
 _LEAF, _OTHER, _LIST, _TUPLE, _DICT, _OBJECT, _SLOTTED = range(7)
 _WAYS: dict[type, int] = {
     list: _LIST,
@@ -111,9 +113,26 @@ class _Boxes(Struct):
     lists: Sequence[list[Any]] = ()
     tuples: Sequence[tuple[Any, ...]] = ()
     dicts: Sequence[dict[Any, Any]] = ()
+    attributes: Sequence[dict[Any, Any]] = ()
+    """Those of instances."""
 
     def lengths(self) -> list[int]:
-        return [*map(len, chain(self.lists, self.tuples, self.dicts))]
+        boxes = chain(self.lists, self.tuples, self.dicts, self.attributes)
+        return [*map(len, boxes)]
+
+
+class _Part(Struct):
+    """What stands in containers of one kind, in order."""
+
+    items: list[Any]
+    kinds: set[type]
+
+    def codes(self, ways: Mapping[type, int]) -> bytes:
+        """Return one byte for each item: how it is taken."""
+        found = {ways[kind] for kind in self.kinds}
+        if len(found) == 1:
+            return bytes(found) * len(self.items)
+        return bytes(map(ways.__getitem__, map(type, self.items)))
 
 
 def table(
@@ -164,68 +183,66 @@ class _Levels:
         self._skipped = skipped
         self._room = _PER_ITEM * len(value)
 
-    def items(self, boxes: _Boxes) -> list[Any]:
-        """Return the items of all these containers: the next level."""
+    def items(self, boxes: _Boxes) -> list[list[Any]]:
+        """Return the items of all these containers: the next level, kind by kind."""
         lengths = boxes.lengths()
         self._room -= sum(lengths)
         if self._room < 0:
             raise _NoTableError
         flat = chain.from_iterable
+        dicts = [*chain(boxes.dicts, boxes.attributes)]
         if not boxes.lists and not boxes.tuples:
-            held = flat(map(dict.values, boxes.dicts))
-            rows = _rows(boxes.dicts) if LEAVES.issuperset(map(type, held)) else None
+            held = flat(map(dict.values, dicts))
+            rows = _rows(dicts) if LEAVES.issuperset(map(type, held)) else None
             if rows is not None:
                 self.made.pieces.append(rows)
                 return []
         self.made.pieces.append(marshal.dumps(lengths, MARSHAL))
-        level = [*flat(boxes.lists), *flat(boxes.tuples)]
-        keys = [*flat(boxes.dicts)]
+        keys = [*flat(dicts)]
         written = _leaves(keys) if LEAVES.issuperset(map(type, keys)) else None
-        if written is None:
-            level += keys
-        else:
+        if written is not None:
             self.made.pieces.append(written)
-        level += flat(map(dict.values, boxes.dicts))
-        return level
+            keys = []
+        values = [[*flat(map(dict.values, d))] for d in (boxes.dicts, boxes.attributes)]
+        return [[*flat(boxes.lists)], [*flat(boxes.tuples)], keys, *values]
 
-    def take(self, level: list[Any]) -> _Boxes | None:
+    def take(self, level: list[list[Any]]) -> _Boxes | None:
         """Note what stands in a level; return what of it has items of its own."""
-        if self._skipped and not self._skipped.isdisjoint(map(id, level)):
-            level = [item for item in level if id(item) not in self._skipped]
-        types = [*map(type, level)]
-        kinds = set(types)
+        if self._skipped:
+            level = [[x for x in part if id(x) not in self._skipped] for part in level]
+        # what stands side by side is alike: its codes repeat
+        parts = [_Part(part, set(map(type, part))) for part in level if part]
+        kinds = set[type]().union(*(part.kinds for part in parts))
         if kinds <= LEAVES:
-            written = _leaves(level)
+            written = _leaves([*chain.from_iterable(part.items for part in parts)])
             if written is not None:
                 self.made.pieces.append(written)
                 return None
         if not kinds.isdisjoint(self._blocked.kinds):
             raise _NoTableError
-        hows = {
-            kind: self._plain_of(level[types.index(kind)], kind)
-            for kind in kinds - _WAYS.keys()
-        }
+        hows = {kind: self._how(kind, parts) for kind in kinds - _WAYS.keys()}
         ways = _WAYS | {kind: _way(how) for kind, how in hows.items()}
-        if len(kinds) == 1:
-            codes = bytes([ways[types[0]]]) * len(types)
-        else:
-            codes = bytes(map(ways.__getitem__, types))
-        groups = _groups(level, codes)
+        codes = [part.codes(ways) for part in parts]
+        groups = _groups(parts, codes)
         leaves = _leaves(groups[_LEAF])
         if leaves is None:
-            codes = _with_long(level, codes)
-            groups = _groups(level, codes)
+            codes = [_with_long(*of) for of in zip(parts, codes, strict=True)]
+            groups = _groups(parts, codes)
             leaves = _leaves(groups[_LEAF])
-        self.made.pieces += (codes, leaves or b"")
+        self.made.pieces += (b"".join(codes), leaves or b"")
         self._see(groups)
         self.made.others += groups[_OTHER]
         self._runs(groups[_OBJECT])
         self._runs(groups[_SLOTTED])
         tuples = [*groups[_TUPLE], *_slots(groups[_SLOTTED], hows)]
-        dicts = [*groups[_DICT], *self._attributes(groups[_OBJECT])]
-        if not groups[_LIST] and not tuples and not dicts:
+        attributes = self._attributes(groups[_OBJECT])
+        if not groups[_LIST] and not tuples and not groups[_DICT] and not attributes:
             return None
-        return _Boxes(groups[_LIST], tuples, dicts)
+        return _Boxes(groups[_LIST], tuples, groups[_DICT], attributes)
+
+    def _how(self, kind: type, parts: list[_Part]) -> Plain | None:
+        items = next(part.items for part in parts if kind in part.kinds)
+        return self._plain_of(next(x for x in items if type(x) is kind), kind)
 
     def _see(self, groups: list[list[Any]]) -> None:
         """Note the identities in a level; others are seen when they are walked."""
@@ -309,14 +326,20 @@ def _is_big(leaf: Any) -> bool:
     return type(leaf) in TEXTS and len(leaf) > ATOM_BYTES
 
 
-def _with_long(level: list[Any], codes: bytes) -> bytes:
-    """Return the codes of a level in which long texts are walked by themselves."""
-    pairs = zip(level, codes, strict=True)
+def _with_long(part: _Part, codes: bytes) -> bytes:
+    """Return the codes of a part in which long texts are walked by themselves."""
+    pairs = zip(part.items, codes, strict=True)
     return bytes(_OTHER if _is_big(item) else code for item, code in pairs)
 
 
-def _groups(level: list[Any], codes: bytes) -> list[list[Any]]:
-    return [_pick(level, codes, way) for way in range(len(_ONLY))]
+def _groups(parts: list[_Part], codes: list[bytes]) -> list[list[Any]]:
+    """Return the items of all parts, one list for each way."""
+    found: list[list[Any]] = [[] for _ in _ONLY]
+    for part, kinds in zip(parts, codes, strict=True):
+        period = _period(kinds)
+        for way in filter(kinds.__contains__, range(len(_ONLY))):
+            found[way] += _pick(part.items, kinds, way, period)
+    return found
 
 
 def _way(how: Plain | None) -> int:
@@ -325,8 +348,18 @@ def _way(how: Plain | None) -> int:
     return _OBJECT if how.has_dict else _SLOTTED
 
 
-def _pick(level: list[Any], codes: bytes, way: int) -> list[Any]:
-    count = codes.count(way)
-    if count in (0, len(level)):
-        return level if count else []
-    return [*compress(level, codes.translate(_ONLY[way]))]
+def _period(codes: bytes) -> int:
+    """Return after how many items the codes repeat, as in records; 0 if not."""
+    period = codes.find(codes[:_PERIOD], 1, 2 * _PERIOD)
+    if period < 0 or codes[period:] != codes[:-period]:
+        return 0
+    return period
+
+
+def _pick(items: list[Any], codes: bytes, way: int, period: int) -> list[Any]:
+    places = codes[:period].count(way)
+    if codes.count(way) == len(items):
+        return items
+    if places == 1:
+        return items[codes.index(way) :: period]
+    return [*compress(items, codes.translate(_ONLY[way]))]

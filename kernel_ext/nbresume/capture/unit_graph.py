@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from nbresume.capture.alike import Alike
 from nbresume.capture.looks import Look
 from nbresume.capture.units import Identities, deep_versions
 
@@ -49,14 +50,25 @@ class Units(Mapping[int, str]):
         """Return the id() of those that the pickle of a value meets."""
         return seen.inside(self._named.keys()) | seen.inside(self._loose.keys())
 
-    def kinds_of(self, seen: Look) -> tuple[type, ...] | None:
-        """Return the classes of a table's instances; None if it is no whole one.
+    def alike_in(self, seen: Look, cut: Collection[str]) -> Alike | None:
+        """Return what is known of a value of data and plain instances, if it is one.
 
-        It is none if something else in it than a class is pickled by itself.
+        None if anything in it is pickled by itself, other than a class or the value.
+
+        Parameters
+        ----------
+        seen
+            The newest look at it.
+        cut
+            The units in it that are not itself, as far as they are known.
         """
+        if seen.is_data and not cut:
+            return Alike(rows=seen.rows_once())
         if seen.table is None or seen.has_in_rows(self._named.keys()):
             return None
-        return None if seen.has_in_rows(self._loose.keys()) else seen.table
+        if seen.has_in_rows(self._loose.keys()):
+            return None
+        return Alike(seen.table, seen.rows_once())
 
     def holds(self, object_id: str) -> bool:
         """Say whether an object with this object id is pickled by itself."""

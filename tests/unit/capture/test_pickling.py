@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from IPython.core import interactiveshell as shells
 
+from nbresume.capture.alike import Alike
 from nbresume.capture.canonical import look
 from nbresume.capture.pickling import dump, dump_atoms
 from nbresume.capture.rebuild import rebuild
@@ -107,7 +108,7 @@ def test_the_class_of_many_instances_is_referred_to_once():
     points = [_Point(i) for i in range(100)]
     points[7] = points[8]
     units = {id(_Point): "o3", id(points): "o1"}
-    dumped = dump([points], units=units, namespace={}, kinds=(_Point,))
+    dumped = dump([points], units=units, namespace={}, alike=Alike((_Point,)))
     found = rebuild(dumped.stream, [], resolve={"o3": _Point}.__getitem__, namespace={})
 
     assert dumped.refs == {"o3"}
@@ -122,7 +123,7 @@ def test_a_class_without_a_name_is_written_with_its_instances(monkeypatch):
     """No import finds it, and no unit holds it: it is in the stream, whole."""
     monkeypatch.setattr(_Point, "__module__", "__main__")
     points = [_Point(i) for i in range(3)]
-    dumped = dump([points], units={}, namespace={}, kinds=(_Point,))
+    dumped = dump([points], units={}, namespace={}, alike=Alike((_Point,)))
     found = rebuild(dumped.stream, [], resolve=None, namespace={})
 
     assert [one.x for one in found] == [0, 1, 2]
