@@ -13,7 +13,6 @@ from peers.environments import PROJECT, prepare
 from peers.report import Results, markdown
 from peers.runs import Bench
 from peers.scratch import Scratch
-from peers.warmth import warm
 
 ALWAYS = ("plain",)
 """What ratios are made with."""
@@ -53,9 +52,7 @@ def main() -> None:
         (root / "results.json").write_text(json.dumps(results.plain(), indent=1))
 
     scratch = Scratch(root)
-    with warm(root, scale=asked.scale) as fill:
-        bench = Bench(scratch, environments, asked.budget, fill)
-        measure(bench, order, results, save)
+    measure(Bench(scratch, environments, asked.budget), order, results, save)
     scratch.clear()
     (root / "results.md").write_text(markdown(results))
     print(markdown(results))

@@ -9,13 +9,14 @@ import random
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from peers.catalog import ADAPTERS, WORKLOADS
 from peers.outcome import Run
 from peers.report import Results
 from peers.runs import Bench, play
+from peers.warmth import warm
 from peers.workloads import Workload
 
 HERE = Path(__file__).parent
@@ -37,25 +38,50 @@ class Order:
 def measure(
     bench: Bench, order: Order, results: Results, save: Callable[[], None]
 ) -> None:
-    """Add the runs of all rounds to the results, and save them after each one."""
+    """Add the runs of all rounds to the results, and save them after each one.
+
+    In a round those with little data come first: a page cache that is full makes
+    memory dearer for them, and dependable for the others (see `warmth`).
+    """
     chance = random.Random(order.seed)  # noqa: S311 - an order, no secret
     for number in range(order.rounds):
-        for name in chance.sample(order.workloads, len(order.workloads)):
-            work = WORKLOADS[name](order.scale)
-            results.titles[name] = work.title
-            chosen = [a for a in order.adapters if not work.only or a in work.only]
-            for adapter in chance.sample([*chosen, LIMITS], len(chosen) + 1):
-                begun = time.perf_counter()
-                if adapter == LIMITS:
-                    results.limits[name, number] = limits(bench, work)
-                    said = ""
-                else:
-                    run = play(bench, work, ADAPTERS[adapter], number)
-                    results.runs.append(run)
-                    said = _said(run)
-                took = time.perf_counter() - begun
-                print(f"[{number}] {name} {adapter}: {took:.1f} s {said}", flush=True)
-                save()
+        mixed = chance.sample(order.workloads, len(order.workloads))
+        works = {name: WORKLOADS[name](order.scale) for name in mixed}
+        results.titles.update({name: work.title for name, work in works.items()})
+        large = [work for work in works.values() if work.sizes]
+        for work in works.values():
+            if work not in large:
+                _measure(bench, work, order, number, chance, results, save)
+        if large:
+            with warm(bench.scratch.root, scale=order.scale) as fill:
+                for work in large:
+                    filled = replace(bench, fill=fill)
+                    _measure(filled, work, order, number, chance, results, save)
+
+
+def _measure(
+    bench: Bench,
+    work: Workload,
+    order: Order,
+    number: int,
+    chance: random.Random,
+    results: Results,
+    save: Callable[[], None],
+) -> None:
+    """Add the runs of one workload in one round."""
+    chosen = [a for a in order.adapters if not work.only or a in work.only]
+    for adapter in chance.sample([*chosen, LIMITS], len(chosen) + 1):
+        begun = time.perf_counter()
+        said = ""
+        if adapter == LIMITS:
+            results.limits[work.name, number] = limits(bench, work)
+        else:
+            run = play(bench, work, ADAPTERS[adapter], number)
+            results.runs.append(run)
+            said = _said(run)
+        took = time.perf_counter() - begun
+        print(f"[{number}] {work.name} {adapter}: {took:.1f} s {said}", flush=True)
+        save()
 
 
 def limits(bench: Bench, work: Workload) -> dict[str, float]:

@@ -16,6 +16,8 @@ class Scratch:
     """Folders below one, each used once."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
+        """Where they lie, and other files of a bench may."""
         self._root = root / "runs"
         self._count = 0
         self.clear()

@@ -1,12 +1,19 @@
 """What steps over large data cost: passes over memory and bytes written, counted."""
 
 import os
+import pickle
 import tracemalloc
 
 import pytest
 import xxhash
 
-from nbresume.capture import canonical, dask_collections, fingerprints
+from nbresume.capture import (
+    canonical,
+    dask_collections,
+    fingerprints,
+    looks,
+    pickling,
+)
 from nbresume.model import digests
 from nbresume.run.commits import Commits
 from nbresume.settings import CHUNK_BYTES, MIB
@@ -134,6 +141,83 @@ def test_a_large_list(shell, monkeypatch):
     assert shell.run("%%step touch\nrows[7].append(seen)", "touch").ok
     assert looked.count(list) == 1
     assert len(asked) < 100
+
+
+SOUP = """
+class Rec:
+    def __init__(self, at):
+        self.at, self.tags = at, [at]
+soup = [(Rec(at), {'k': at, 's': str(at)}, [at])[at % 3] for at in range(6000)]
+"""
+
+
+def test_many_small_objects(shell, monkeypatch):
+    """Touched in place: looked at once, pickled once, and listed by id no more."""
+    looked, pickled, remembered, listed = [], [], [], []
+    look, dump_alike, by_id = canonical.look, pickling.dump_alike, looks._by_id
+
+    def counted_look(value, *args, **options):
+        looked.append(type(value))
+        return look(value, *args, **options)
+
+    def counted_dump(value, *args):
+        pickled.append(type(value))
+        stream, refs = dump_alike(value, *args)
+        remembered.append(stream.count(pickle.MEMOIZE))
+        return stream, refs
+
+    def counted_list(group):
+        listed.append(len(group))
+        return by_id(group)
+
+    monkeypatch.setattr(canonical, "look", counted_look)
+    monkeypatch.setattr(pickling, "dump_alike", counted_dump)
+    monkeypatch.setattr(looks, "_by_id", counted_list)
+
+    def cost(name, code):
+        for counts in (looked, pickled, listed):
+            counts.clear()
+        ran = shell.run(f"%%step {name}\n{code}", name)
+        assert ran.ok, ran.text
+        return looked.count(list), pickled.count(list), sum(listed)
+
+    assert shell.run(f"%%step names\n{SOUP.rpartition('soup')[0]}", "names").ok
+    assert cost("load", f"soup{SOUP.rpartition('soup')[2]}") == (1, 1, 8000)
+    assert cost("touch", "soup[0].tags.append(1); soup[1]['t'] = 1") == (1, 1, 0)
+    assert cost("more", "soup.append({'k': 1}); soup[2].append(2)") == (1, 1, 1)
+    assert cost("read", "n = len(soup)") == (1, 0, 0)
+    assert cost("data", "rows = [[at] for at in range(6000)]") == (1, 1, 6000)
+    # no object is, but the class and names of attributes and keys
+    assert max(remembered) < 300
+
+
+def test_who_shares_small_objects_is_seen(shell):
+    """Aliases that come and go between steps are so after a restart."""
+    steps = {
+        "load": f"{SOUP}pool = [[at] for at in range(500)]",
+        "take": "one, other = soup[3], soup[4]",
+        "inside": "soup[6].tags = soup[2]; pool[5] = pool[6]",
+        "hold": "shelf = [Rec(at) for at in range(500)]; box = {'in': [shelf[9]]}",
+        "touch": "soup[3].tags.append(7); soup[7]['t'] = 1",
+        "part": "soup[4] = dict(other)",
+    }
+    for name, code in steps.items():
+        assert shell.run(f"%%step {name}\n{code}", name).ok
+    told = (
+        "soup[3] is one, soup[4] is other, soup[4] == other, "
+        "soup[6].tags is soup[2], pool[5] is pool[6], pool[6] is pool[7], "
+        "box['in'][0] is shelf[9], "
+        "one.tags, soup[7]['t'], type(one) is Rec, len(soup)"
+    )
+    expected = (True, False, True, True, True, False, True, [3, 7], 1, True, 6000)
+    assert shell.ip.ev(f"({told})") == expected
+
+    shell.ip.reset(new_session=False)
+    assert shell.run("%unload_ext nbresume").ok
+    shell.load()
+    assert shell.run("%steps resume").ok
+    assert shell.run(f"told = ({told})").ok
+    assert shell.ip.user_ns["told"] == expected
 
 
 @pytest.fixture

@@ -1,182 +1,223 @@
-"""Large tables come back with all that they share, however they are written."""
+"""A large table is pickled without a memo where none of its objects stands twice."""
 
 import pickle
 import pickletools
-from dataclasses import dataclass, field
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from nbresume.capture import addresses
-from nbresume.capture.addresses import ids_of
 from nbresume.capture.alike import Alike
 from nbresume.capture.canonical import look
 from nbresume.capture.pickling import dump
 from nbresume.capture.rebuild import rebuild
 
-COUNT = 3000
 
-
-@dataclass
-class Rec:
+class P:
     """A plain instance."""
 
-    k: int
-    tags: list = field(default_factory=list)
+    def __init__(self, a, b):
+        self.a, self.b = a, b
 
 
-def rows():
-    """Return many alike dicts."""
-    return [{"i": i, "s": str(i)} for i in range(COUNT)]
+class S:
+    """Slots."""
+
+    __slots__ = ("a",)
+
+    def __init__(self, a):
+        self.a = a
 
 
-def recs():
-    """Return many alike instances."""
-    return [Rec(i, [i]) for i in range(COUNT)]
+UNITS = {id(P): "o3", id(S): "o4"}
+CLASSES = {"o3": P, "o4": S}
 
 
-def _changed(made, change):
-    value = made()
-    change(value)
-    return value
+def _rows(count=200):
+    return [
+        (P(at, [at]), {"key": at, "s": f"t{at}"}, [at])[at % 3] for at in range(count)
+    ]
 
 
-def _one_tuple():
-    pair = (1, [2])
-    return [*[(i,) for i in range(COUNT)], pair, pair]
-
-
-SHARING = {
-    "itself": lambda: _changed(rows, lambda v: v.append(v)),
-    "its own row": lambda: _changed(rows, lambda v: v[7].update(up=v)),
-    "a row twice": lambda: _changed(rows, lambda v: v.append(v[3])),
-    "two rows in a circle": lambda: _changed(
-        rows, lambda v: (v[1].update(n=v[2]), v[2].update(n=v[1]))
-    ),
-    "a list in all rows": lambda: [[row] for row in [[1]] * COUNT],
-    "a tuple twice": _one_tuple,
-    "an attribute that holds all": lambda: _changed(
-        recs, lambda v: v[5].tags.append(v)
-    ),
-    "an attribute of two": lambda: _changed(
-        recs, lambda v: setattr(v[6], "tags", v[5].tags)
-    ),
-    "a namespace of an instance": lambda: _changed(
-        recs, lambda v: v.append(vars(v[0]))
-    ),
-    "a dict in itself": lambda: _changed(
-        lambda: {i: {"x": [i]} for i in range(COUNT)}, lambda v: v.update(me=v)
-    ),
-}
-ALONE = {
-    "dicts": rows,
-    "instances": recs,
-    "lists in lists": lambda: [[[[i]]] for i in range(COUNT)],
-    "keys with surrogates": lambda: [{"\ud800": i} for i in range(COUNT)],
-    "many keys": lambda: [{f"k{n}": i for n in range(150)} for i in range(COUNT // 10)],
-    "too many keys": lambda: [
-        {f"k{n}": i for n in range(300)} for i in range(COUNT // 10)
-    ],
-    "long keys": lambda: [{"a" * 300: i} for i in range(COUNT)],
-    "one long text in many rows": lambda: [
-        {"i": i, "s": text if i % 1000 == 7 else i}
-        for text in ["x" * 100_000]
-        for i in range(COUNT)
-    ],
-    "a text in all rows": lambda: [[text] for text in ["x" * 200] * COUNT],
-}
-
-
-def written(value):
-    """Return the pickle of a value as a capture writes it."""
+def _stored(value):
+    """Return the stream of a value, whether each object is in it once, the value."""
     seen = look(value, {})
-    is_alike = seen.is_data or seen.table is not None
-    alike = Alike(seen.table or (), seen.rows_once()) if is_alike else None
-    return dump([value], units={id(Rec): "o3"}, namespace={}, alike=alike).stream
-
-
-def shape(value):
-    """Return what a value consists of, and where an object is met again."""
-    places, found, todo = {}, [], [value]
-    while todo:
-        one = todo.pop()
-        if id(one) in places:
-            found.append(places[id(one)])
-            continue
-        if isinstance(one, (dict, list, tuple)) or type(one) is Rec:
-            places[id(one)] = ("again", len(places))
-        if isinstance(one, dict):
-            found.append(("dict", list(one)))
-            todo += one.values()
-        elif isinstance(one, (list, tuple)):
-            found.append((type(one).__name__, len(one)))
-            todo += one
-        else:
-            found.append("Rec" if type(one) is Rec else one)
-            todo += [vars(one)] if type(one) is Rec else []
-    return found
-
-
-@pytest.mark.parametrize("made", (SHARING | ALONE).values(), ids=(SHARING | ALONE))
-def test_it_comes_back_as_it_was(made):
-    """Equal, and one object where it was one object."""
-    value = made()
-    stream = written(value)
-    found = rebuild(stream, [], resolve={"o3": Rec}.__getitem__, namespace={})
-
-    assert shape(found) == shape(value)
-    assert len(stream) < 2 * len(pickle.dumps(value, 5)) + 1000
+    assert seen.table is not None
+    alike = Alike(seen.table, seen.rows_once())
+    stream = dump([value], units=UNITS, namespace={}, alike=alike).stream
+    back = rebuild(stream, [], resolve=CLASSES.__getitem__, namespace={})
+    return stream, bool(alike.rows), back
 
 
 def _remembered(stream):
-    return sum(code.name == "MEMOIZE" for code, _, _ in pickletools.genops(stream))
+    names = [code.name for code, *_ in pickletools.genops(stream)]
+    return names.count("MEMOIZE")
 
 
-def test_what_stands_in_one_place_is_not_remembered():
-    """That takes half the time of a pickle; the keys are, once each."""
-    assert _remembered(written(rows())) == len({"i", "s"})
-    assert _remembered(written(recs())) == len({"the class", "k", "tags"})
+def _sharing(value):
+    """Return the values of a tree in order, and for each who of them it is."""
+    known, found, todo = {}, [], [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, (list, tuple, dict, P, S)):
+            found.append((type(one), known.setdefault(id(one), len(known))))
+            if isinstance(one, dict):
+                todo += [*one.keys(), *one.values()]
+            elif isinstance(one, P):
+                todo += [*vars(one).keys(), *vars(one).values()]
+            elif isinstance(one, S):
+                todo.append(one.a)
+            else:
+                todo += one
+        else:
+            found.append((type(one), one))
+    return found
 
 
-@pytest.mark.parametrize("made", SHARING.values(), ids=SHARING)
-def test_what_is_shared_is_remembered(made):
-    """Else it would be written twice, or for ever."""
-    assert _remembered(written(made())) > COUNT / 2
+def test_what_stands_once_is_not_remembered():
+    """Nothing but its class and the names of its attributes and keys."""
+    value = _rows()
+    stream, is_once, back = _stored(value)
+
+    assert is_once
+    assert _remembered(stream) == len({"class", "a", "b", "key", "s"})
+    assert _sharing(back) == _sharing(value)
 
 
-@pytest.mark.parametrize(
-    "group", [[], [1, 2, None], ["a", (), object()], [[], {}], rows()]
-)
-@pytest.mark.parametrize("is_address", [True, False])
-def test_addresses_are_ids(monkeypatch, group, is_address):
-    """Also where a hash is none."""
-    monkeypatch.setattr(addresses, "_IS_ADDRESS", is_address and addresses._IS_ADDRESS)
-
-    assert list(ids_of(group)) == [id(one) for one in group]
+def _swap(value, one, other):
+    value[one] = value[other]
 
 
-CHANGES = {
-    "nothing": lambda v: None,
-    "a row more": lambda v: v.append({"i": -1, "s": "-1"}),
-    "a row less": lambda v: v.pop(),
-    "a row in place of another": lambda v: v.__setitem__(5, {"i": 5, "s": "5"}),
-    "two rows swapped": lambda v: v.__setitem__(slice(0, 2), [v[1], v[0]]),
-    "a list in a row": lambda v: v[3].update(t=[1]),
-    "a row twice": lambda v: v.append(v[3]),
+def _twice_below(value):
+    value[0].b = value[3].b
+
+
+def _across_levels(value):
+    value[0].b = value[2]
+
+
+def _tuples(value):
+    value[0] = value[1] = (1, [2])
+
+
+def _short_tuples(value):
+    value[0], value[1] = [one := (1, 2)], [one]
+
+
+def _keys(value):
+    key = (1, 2)
+    value[1], value[4] = {key: 1}, {key: 2}
+
+
+TWICE = {
+    "instance": lambda value: _swap(value, 0, 3),
+    "dict": lambda value: _swap(value, 1, 4),
+    "list": lambda value: value.extend([[1]] * 2),
+    "below": _twice_below,
+    "across levels": _across_levels,
+    "tuples": _tuples,
+    "short tuples": _short_tuples,
+    "keys": _keys,
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_a_look_that_goes_on_from_a_former_one_reaches_the_same(change):
-    """What was asked of the former look need not be asked again."""
-    value = rows()
-    former = look(value, {})
-    former.own.reach()
-    change(value)
-    seen, fresh = look(value, {}), look(value, {})
-    seen.own.take_over(former.own)
+@pytest.mark.parametrize("share", TWICE.values(), ids=TWICE)
+def test_what_stands_twice_is_one_object_again(share):
+    """Whatever it is, and wherever it stands."""
+    value = _rows()
+    share(value)
+    stream, is_once, back = _stored(value)
 
-    assert seen.own.reach().keys() == fresh.own.reach().keys()
-    assert seen.own.has_twice() == fresh.own.has_twice()
-    for one in (value, value[3], value[-1]):
-        ids = frozenset({id(one)})
-        assert seen.own.has_in_groups(ids) == fresh.own.has_in_groups(ids)
+    assert not is_once
+    assert _remembered(stream) > len(value)
+    assert _sharing(back) == _sharing(value)
+
+
+LEAVES = st.one_of(
+    st.sampled_from([None, 1, 2.5, "a", True, 2**70, "\udc80", ...]),
+    st.integers(10, 10**6).map(lambda at: f"t{at}"),
+)
+KEYS = st.one_of(st.sampled_from(["a", "key", 3]), st.tuples(st.integers(0, 3)))
+ITEMS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.lists(inner, max_size=3).map(tuple),
+        st.dictionaries(KEYS, inner, max_size=3),
+        st.builds(P, inner, inner),
+        st.builds(S, inner),
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_who_is_who_is_kept(data):
+    """Of any table, with and without objects that stand in several places."""
+    value = [data.draw(ITEMS) for _ in range(data.draw(st.integers(32, 40)))]
+    for _ in range(data.draw(st.integers(0, 2))):
+        one, other = (data.draw(st.integers(0, len(value) - 1)) for _ in range(2))
+        value[one] = value[other]
+        if isinstance(value[other], list):
+            value[one] = [value[other]]
+    seen = look(value, {})
+    alike = None if seen.table is None else Alike(seen.table, seen.rows_once())
+    stream = dump([value], units=UNITS, namespace={}, alike=alike).stream
+    back = rebuild(stream, [], resolve=CLASSES.__getitem__, namespace={})
+
+    assert _sharing(back) == _sharing(value)
+    assert look(back, {}).digest == seen.digest
+
+
+def test_texts_that_many_share_are_one_object_again():
+    """A restored table takes no more memory than the one that was stored."""
+    color = "red"
+    value = [{"name": f"n{at}", "color": color} for at in range(200)]
+    stream, is_once, back = _stored(value)
+
+    assert is_once
+    assert stream.count(b"red") == 1
+    assert len({id(row["color"]) for row in back}) == 1
+
+
+def test_keys_are_one_object_again():
+    """Those that are one object in the table."""
+    keys = ["key", "clé \udc80", "k" * 255]
+    value = [dict.fromkeys(keys, at) for at in range(200)]
+    stream, is_once, back = _stored(value)
+
+    assert is_once
+    assert back == value
+    assert [len({id([*row][at]) for row in back}) for at in range(3)] == [1, 1, 1]
+    assert _remembered(stream) == len(keys)
+
+
+def test_a_key_that_is_too_long_has_everything_remembered():
+    """It would be written with each row."""
+    value = [{"k" * 256: at} for at in range(200)]
+    stream, _, back = _stored(value)
+
+    assert back == value
+    assert stream.count(b"k" * 256) == 1
+
+
+def test_keys_that_are_data_are_not_remembered_first():
+    """Where each dict has keys of its own there is nothing to say beforehand."""
+    value = [{f"{at}:{n}": [n] for n in range(5)} for at in range(200)]
+    _stream, is_once, back = _stored(value)
+
+    assert is_once
+    assert back == value
+
+
+def test_a_class_that_is_found_by_import_is_named_once():
+    """No unit has it; the memo keeps it from being named with each instance."""
+    value = [P(at, [at]) for at in range(100)]
+    seen = look(value, {})
+    alike = Alike((P,), seen.rows_once())
+    dumped = dump([value], units={}, namespace={}, alike=alike)
+
+    assert alike.rows
+    assert dumped.stream.count(P.__module__.encode()) == 1
+    assert _sharing(pickle.loads(dumped.stream)) == _sharing(value)  # noqa: S301 - our own

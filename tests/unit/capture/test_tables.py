@@ -9,6 +9,7 @@ import math
 import subprocess
 import sys
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
@@ -189,6 +190,52 @@ def test_the_same_values_are_equal(one, other):
 
     assert (fast.digest == fast_other.digest) == (slow.digest == slow_other.digest)
     assert (fast.digest == fast_copy.digest) == (slow.digest == slow_copy.digest)
+
+
+@st.composite
+def records(draw):
+    """Return many records: what stands where repeats, but for a few of them."""
+    kinds = draw(st.lists(st.integers(0, 5), min_size=1, max_size=5))
+    width = draw(st.integers(1, 20))
+    makes = [
+        lambda at: at,
+        lambda at: [at, [at], *range(width)],
+        lambda at: {"a": at, "b": [at] if at % 2 else {}, "c": "x" * (at // 90 * 2500)},
+        lambda at: P(at, [at]),
+        lambda at: _wide(width, at),
+        lambda at: S([at], (at,)),
+    ]
+    items = [
+        makes[kinds[at % len(kinds)]](at) for at in range(draw(st.integers(90, 200)))
+    ]
+    for at in draw(st.lists(st.integers(0, len(items) - 1), max_size=3)):
+        items[at] = makes[at % 6](at)
+    return items
+
+
+def _wide(width, at):
+    made = P(at)
+    for n in range(width):
+        setattr(made, f"n{n}", [n] if n % 7 == 6 else n)
+    return made
+
+
+@RELAXED
+@given(records(), st.data())
+def test_records_are_no_other_values(items, data):
+    """What repeats is taken in strides: the same objects, in the same places."""
+    fast, slow = _both(items)
+    found = [id(one) for one in items if not isinstance(one, int)]
+    rows = [*map(id, chain.from_iterable(row for _, row in fast.visits.rows))]
+
+    assert fast.reach.keys() == slow.reach.keys()
+    assert _seen(fast) == _seen(slow)
+    assert {*found} <= {*rows}
+    assert look(copy.deepcopy(items), {}).digest == fast.digest
+
+    at = data.draw(st.integers(0, len(items) - 1))
+    items[at] = [items[at]]
+    assert look(items, {}).digest != fast.digest
 
 
 @RELAXED
