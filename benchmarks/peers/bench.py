@@ -45,43 +45,45 @@ def measure(
     """
     chance = random.Random(order.seed)  # noqa: S311 - an order, no secret
     for number in range(order.rounds):
-        mixed = chance.sample(order.workloads, len(order.workloads))
-        works = {name: WORKLOADS[name](order.scale) for name in mixed}
-        results.titles.update({name: work.title for name, work in works.items()})
-        large = [work for work in works.values() if work.sizes]
-        for work in works.values():
-            if work not in large:
-                _measure(bench, work, order, number, chance, results, save)
-        if large:
-            with warm(bench.scratch.root, scale=order.scale) as fill:
-                for work in large:
-                    filled = replace(bench, fill=fill)
-                    _measure(filled, work, order, number, chance, results, save)
+        names = chance.sample(order.workloads, len(order.workloads))
+        works = [WORKLOADS[name](order.scale) for name in names]
+        for work in works:
+            results.titles[work.name] = work.title
+            if not work.sizes:
+                for adapter in _shuffled(work, order, chance):
+                    _add(bench, work, adapter, number, results)
+                    save()
+        large = [work for work in works if work.sizes]
+        if not large:
+            continue
+        with warm(bench.scratch.root, scale=order.scale) as fill:
+            filled = replace(bench, fill=fill)
+            for work in large:
+                for adapter in _shuffled(work, order, chance):
+                    _add(filled, work, adapter, number, results)
+                    save()
 
 
-def _measure(
-    bench: Bench,
-    work: Workload,
-    order: Order,
-    number: int,
-    chance: random.Random,
-    results: Results,
-    save: Callable[[], None],
-) -> None:
-    """Add the runs of one workload in one round."""
+def _shuffled(work: Workload, order: Order, chance: random.Random) -> list[str]:
+    """Return the tools that a workload is for, and the limits, in any order."""
     chosen = [a for a in order.adapters if not work.only or a in work.only]
-    for adapter in chance.sample([*chosen, LIMITS], len(chosen) + 1):
-        begun = time.perf_counter()
-        said = ""
-        if adapter == LIMITS:
-            results.limits[work.name, number] = limits(bench, work)
-        else:
-            run = play(bench, work, ADAPTERS[adapter], number)
-            results.runs.append(run)
-            said = _said(run)
-        took = time.perf_counter() - begun
-        print(f"[{number}] {work.name} {adapter}: {took:.1f} s {said}", flush=True)
-        save()
+    return chance.sample([*chosen, LIMITS], len(chosen) + 1)
+
+
+def _add(
+    bench: Bench, work: Workload, adapter: str, number: int, results: Results
+) -> None:
+    """Add one run of one tool, or what the machine needs at least."""
+    begun = time.perf_counter()
+    said = ""
+    if adapter == LIMITS:
+        results.limits[work.name, number] = limits(bench, work)
+    else:
+        run = play(bench, work, ADAPTERS[adapter], number)
+        results.runs.append(run)
+        said = _said(run)
+    took = time.perf_counter() - begun
+    print(f"[{number}] {work.name} {adapter}: {took:.1f} s {said}", flush=True)
 
 
 def limits(bench: Bench, work: Workload) -> dict[str, float]:

@@ -24,8 +24,11 @@ _RARE = 16
 """At most one text in so many is also somewhere else."""
 _TEXTS = frozenset({str, bytes})
 _MOST_KEYS = 200
+"""Keys in common: with more of them each row is likely to have its own."""
 _LONGEST_KEY = 255
 """Bytes: what a short text can have."""
+_REMEMBER = pickle.MEMOIZE + pickle.POP
+"""What makes the pickler's reader remember the last value, and use it not yet."""
 
 
 class Alike(Struct, frozen=True):
@@ -82,9 +85,6 @@ def dump_alike(
     return stream.getvalue(), frozenset(cut)
 
 
-_REMEMBER = pickle.MEMOIZE + pickle.POP
-
-
 def _text(text: str) -> bytes:
     encoded = _encoded(text)
     return pickle.SHORT_BINUNICODE + bytes([len(encoded)]) + encoded
@@ -107,7 +107,8 @@ def _common_keys(rows: Sequence[Sequence[Any]]) -> list[str] | None:
             if items is None:
                 return None
             if isinstance(items, dict):
-                keys |= {id(k): k for k in islice(items, _MOST_KEYS + 1) if _is_text(k)}
+                some = islice(items, _MOST_KEYS + 1)
+                keys |= {id(key): key for key in some if type(key) is str}
                 if len(keys) > _MOST_KEYS:
                     return None
                 items = items.values()
@@ -116,12 +117,8 @@ def _common_keys(rows: Sequence[Sequence[Any]]) -> list[str] | None:
     if (len(texts) - alone) * _RARE > len(texts):
         return None
     if any(len(_encoded(key)) > _LONGEST_KEY for key in keys.values()):
-        return None
+        return None  # each row would hold it whole
     return [*keys.values()]
-
-
-def _is_text(key: Any) -> bool:
-    return type(key) is str
 
 
 def _items(one: Any) -> Any:

@@ -33,7 +33,7 @@ class Seen:
         """Those that were taken one by one, as functions, classes and arrays are."""
         self.groups: list[Sequence[Any]] = []
         """The others: the alike items of large containers."""
-        self.table: _Reach | None = None
+        self.by_id: _Reach | None = None
         """All of them, once somebody asked for their ids."""
 
     def __len__(self) -> int:
@@ -53,20 +53,20 @@ class Seen:
         return self._reach().all
 
     def _reach(self) -> _Reach:
-        if self.table is None:
+        if self.by_id is None:
             found: dict[int, Any] = {}
             for group in self.groups:
                 found.update(_by_id(group))
             alone = self.single.keys() - found.keys()
             found.update(self.single)
-            self.table = _Reach(found, alone)
-        return self.table
+            self.by_id = _Reach(found, alone)
+        return self.by_id
 
     def take_over(self, former: "Seen") -> None:
-        """Go on from the table of a former look, if all that it saw is seen again."""
-        table = former.table
+        """Go on from what a former look knows, if all that it saw is seen again."""
+        known = former.by_id
         if (
-            table is None
+            known is None
             or not former.single.keys() <= self.single.keys()
             or len(self.groups) != len(former.groups)
             or not all(map(_begins, self.groups, former.groups))
@@ -76,23 +76,23 @@ class Seen:
         for group, old in zip(self.groups, former.groups, strict=True):
             more.update(_by_id(group[len(old) :]))
         if more or len(self.single) > len(former.single):
-            new = self.single.keys() - table.all.keys()
-            found = table.all | more
+            new = self.single.keys() - known.all.keys()
+            found = known.all | more
             found.update(self.single)
-            table = _Reach(found, (table.alone | new) - more.keys())
-        self.table = table
+            known = _Reach(found, (known.alone | new) - more.keys())
+        self.by_id = known
 
     def has_in_groups(self, ids: AbstractSet[int]) -> bool:
         """Say whether one of these objects, by their ids, stands in a group."""
         if not self.groups:
             return False
-        table = self._reach()
-        return not (ids & table.all.keys()) <= table.alone
+        known = self._reach()
+        return not (ids & known.all.keys()) <= known.alone
 
     def has_twice(self) -> bool:
         """Say whether an object stands in several places of the groups."""
-        table = self._reach()
-        count = len(table.all) - len(table.alone)
+        known = self._reach()
+        count = len(known.all) - len(known.alone)
         return count < sum(map(len, self.groups))
 
 
@@ -159,13 +159,9 @@ def _are_same(
     rows: list[tuple[int, Sequence[Any]]], others: list[tuple[int, Sequence[Any]]]
 ) -> bool:
     return len(rows) == len(others) and all(
-        at == there and _is_same_row(row, other)
+        at == there and len(row) == len(other) and _begins(row, other)
         for (at, row), (there, other) in zip(rows, others, strict=True)
     )
-
-
-def _is_same_row(row: Sequence[Any], other: Sequence[Any]) -> bool:
-    return len(row) == len(other) and _begins(row, other)
 
 
 def _begins(row: Sequence[Any], other: Sequence[Any]) -> bool:

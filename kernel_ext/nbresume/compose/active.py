@@ -11,8 +11,6 @@ from nbresume.errors import EffectRefused
 
 if TYPE_CHECKING:
     # what a kernel needs when a step has begun
-    from nbresume.run.effects import Effects
-    from nbresume.run.loops import Loops
     from nbresume.run.parts import Parts
 
 
@@ -32,27 +30,19 @@ class Active:
         if self._session is session:
             self._session = None
 
-    def effects(self, refused: str) -> "Effects":
-        """Return the effects of the active run.
+    def parts(self, refused: str) -> "Parts":
+        """Return the parts of the active run: its effects, its resumable loops.
+
+        Parameters
+        ----------
+        refused
+            What was not done if there is none: the first words of the error.
 
         Raises
         ------
         EffectRefused
             No run is active, or this is the child of a fork.
         """
-        return self._parts(refused).effects
-
-    def loops(self, refused: str) -> "Loops":
-        """Return the resumable loops of the active run.
-
-        Raises
-        ------
-        EffectRefused
-            No run is active, or this is the child of a fork.
-        """
-        return self._parts(refused).loops
-
-    def _parts(self, refused: str) -> "Parts":
         if self._session is None:
             raise EffectRefused(
                 refused,

@@ -45,7 +45,7 @@ class Effect:
         FencedError
             Another kernel took the run over; nothing was called.
         """
-        effects = ACTIVE.effects(f"the effect {key!r} was not called")
+        effects = ACTIVE.parts(f"the effect {key!r} was not called").effects
         called: R = effects.call(key, fn, args, kw, self._options)
         return called
 
@@ -113,7 +113,7 @@ def idempotency_key() -> str:
     EffectRefused
         The caller is a part of no running step.
     """
-    asked = ACTIVE.effects("the idempotency key was not told")
+    asked = ACTIVE.parts("the idempotency key was not told").effects
     return asked.scopes.idempotency_key()
 
 
@@ -139,7 +139,7 @@ def usage(*, tokens: int = 0, cost: float = 0.0) -> None:
             remedy="Give whole tokens and a cost that are not negative: "
             "usage(tokens=512, cost=0.01).",
         )
-    effects = ACTIVE.effects("usage was not counted")
+    effects = ACTIVE.parts("usage was not counted").effects
     effects.report(tokens=int(tokens), cost=float(cost))
 
 

@@ -66,7 +66,7 @@ def resumable(
             "another iterable.",
         )
     try:
-        loops = ACTIVE.loops(_REFUSED)
+        loops = ACTIVE.parts(_REFUSED).loops
         caller = _caller(sys._getframe(1))  # noqa: SLF001 - where the call stands
         loop, going = loops.enter(items, cadence, names, caller)
     except EffectRefused as error:

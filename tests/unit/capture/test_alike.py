@@ -42,11 +42,10 @@ def _rows(count=200):
 def _stored(value):
     """Return the stream of a value, whether each object is in it once, the value."""
     seen = look(value, {})
-    assert seen.table is not None
-    alike = Alike(seen.table, seen.rows_once())
+    alike = None if seen.table is None else Alike(seen.table, seen.rows_once())
     stream = dump([value], units=UNITS, namespace={}, alike=alike).stream
     back = rebuild(stream, [], resolve=CLASSES.__getitem__, namespace={})
-    return stream, bool(alike.rows), back
+    return stream, alike is not None and bool(alike.rows), back
 
 
 def _remembered(stream):
@@ -55,22 +54,28 @@ def _remembered(stream):
 
 
 def _sharing(value):
-    """Return the values of a tree in order, and for each who of them it is."""
+    """Return the values of a tree in order, and for each who of them it is.
+
+    What is met again is not gone into once more: it may lead to itself.
+    """
     known, found, todo = {}, [], [value]
     while todo:
         one = todo.pop()
-        if isinstance(one, (list, tuple, dict, P, S)):
-            found.append((type(one), known.setdefault(id(one), len(known))))
-            if isinstance(one, dict):
-                todo += [*one.keys(), *one.values()]
-            elif isinstance(one, P):
-                todo += [*vars(one).keys(), *vars(one).values()]
-            elif isinstance(one, S):
-                todo.append(one.a)
-            else:
-                todo += one
-        else:
+        if not isinstance(one, (list, tuple, dict, P, S)):
             found.append((type(one), one))
+            continue
+        found.append((type(one), known.get(id(one), len(known))))
+        if id(one) in known:
+            continue
+        known[id(one)] = len(known)
+        if isinstance(one, dict):
+            todo += [*one.keys(), *one.values()]
+        elif isinstance(one, P):
+            todo.append(vars(one))
+        elif isinstance(one, S):
+            todo.append(one.a)
+        else:
+            todo += one
     return found
 
 
@@ -128,6 +133,7 @@ def test_what_stands_twice_is_one_object_again(share):
     share(value)
     stream, is_once, back = _stored(value)
 
+    assert look(value, {}).table is not None
     assert not is_once
     assert _remembered(stream) > len(value)
     assert _sharing(back) == _sharing(value)
@@ -151,7 +157,7 @@ ITEMS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_who_is_who_is_kept(data):
     """Of any table, with and without objects that stand in several places."""
@@ -221,3 +227,82 @@ def test_a_class_that_is_found_by_import_is_named_once():
     assert alike.rows
     assert dumped.stream.count(P.__module__.encode()) == 1
     assert _sharing(pickle.loads(dumped.stream)) == _sharing(value)  # noqa: S301 - our own
+
+
+COUNT = 3000
+
+
+def _dicts():
+    return [{"i": i, "s": str(i)} for i in range(COUNT)]
+
+
+def _instances():
+    return [P(i, [i]) for i in range(COUNT)]
+
+
+def _changed(made, change):
+    value = made()
+    change(value)
+    return value
+
+
+def _one_tuple():
+    pair = (1, [2])
+    return [*[(i,) for i in range(COUNT)], pair, pair]
+
+
+SHARING = {
+    "itself": lambda: _changed(_dicts, lambda v: v.append(v)),
+    "its own row": lambda: _changed(_dicts, lambda v: v[7].update(up=v)),
+    "a row twice": lambda: _changed(_dicts, lambda v: v.append(v[3])),
+    "two rows in a circle": lambda: _changed(
+        _dicts, lambda v: (v[1].update(n=v[2]), v[2].update(n=v[1]))
+    ),
+    "a list in all rows": lambda: [[row] for row in [[1]] * COUNT],
+    "a tuple twice": _one_tuple,
+    "an attribute that holds all": lambda: _changed(
+        _instances, lambda v: v[5].b.append(v)
+    ),
+    "an attribute of two": lambda: _changed(
+        _instances, lambda v: setattr(v[6], "b", v[5].b)
+    ),
+    "a namespace of an instance": lambda: _changed(
+        _instances, lambda v: v.append(vars(v[0]))
+    ),
+    "a dict in itself": lambda: _changed(
+        lambda: {i: {"x": [i]} for i in range(COUNT)}, lambda v: v.update(me=v)
+    ),
+}
+ALONE = {
+    "dicts": _dicts,
+    "instances": _instances,
+    "lists in lists": lambda: [[[[i]]] for i in range(COUNT)],
+    "keys with surrogates": lambda: [{"\ud800": i} for i in range(COUNT)],
+    "many keys": lambda: [{f"k{n}": i for n in range(150)} for i in range(COUNT // 10)],
+    "too many keys": lambda: [
+        {f"k{n}": i for n in range(300)} for i in range(COUNT // 10)
+    ],
+    "long keys": lambda: [{"a" * 300: i} for i in range(COUNT)],
+    "one long text in many rows": lambda: [
+        {"i": i, "s": text if i % 1000 == 7 else i}
+        for text in ["x" * 100_000]
+        for i in range(COUNT)
+    ],
+    "a text in all rows": lambda: [[text] for text in ["x" * 200] * COUNT],
+}
+
+
+@pytest.mark.parametrize("made", (SHARING | ALONE).values(), ids=(SHARING | ALONE))
+def test_it_comes_back_as_it_was(made):
+    """Equal, one object where it was one, and not much longer than with a memo."""
+    value = made()
+    stream, _, back = _stored(value)
+
+    assert _sharing(back) == _sharing(value)
+    assert len(stream) < 2 * len(pickle.dumps(value, 5)) + 1000
+
+
+@pytest.mark.parametrize("made", SHARING.values(), ids=SHARING)
+def test_what_is_shared_is_remembered(made):
+    """Else it would be written twice, or for ever."""
+    assert _remembered(_stored(made())[0]) > COUNT / 2

@@ -79,7 +79,7 @@ CHANGES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(CHANGES, st.integers(0, 40)), min_size=1, max_size=4))
 def test_it_is_what_is_found_anew(changes):
     """Whatever came, went or moved since: the same objects, and who stands twice."""
