@@ -19,7 +19,9 @@ _CHECKSUM_BYTES = 4
 _LEVEL = 1
 _SAMPLES = 3
 _GLANCE_BYTES, _SAMPLE_BYTES = 1 << 15, 1 << 18
-"""A glance tells noise, which is frequent; to compare codecs they need room."""
+"""A glance tells noise, which is frequent; to compare codecs they need room …"""
+_SHARE = 16
+"""… but at most so small a part of the bytes: each is compressed by every codec."""
 _LARGEST_ITEM = 255
 """What the compressor can take apart."""
 _NONE, _BYTES, _BITS = 0, 1, 2
@@ -79,9 +81,14 @@ def probe(data: memoryview, item_bytes: int) -> Codec | None:
     """Return the codec for an array; None if it is better written as it is."""
     if item_bytes > _LARGEST_ITEM:
         item_bytes = 1
-    codecs = [Codec(name, shuffle, item_bytes) for name, shuffle in _CANDIDATES]
+    codecs = [
+        Codec(name, shuffle, item_bytes)
+        for name, shuffle in _CANDIDATES
+        if item_bytes > 1 or shuffle != _NONE  # single bytes have none to shuffle
+    ]
     chosen = None
-    for size in (_GLANCE_BYTES, _SAMPLE_BYTES):
+    room = min(_SAMPLE_BYTES, data.nbytes // (_SHARE * _SAMPLES))
+    for size in sorted({_GLANCE_BYTES, max(_GLANCE_BYTES, room)}):
         samples = _samples(data, item_bytes, size)
         sizes = [sum(len(one.compress(part)) for part in samples) for one in codecs]
         least = min(sizes)
