@@ -1,17 +1,39 @@
 """Python's own containers as the canonical walk sees them."""
 
 import marshal
+from itertools import chain
 from typing import Any
 
-from nbresume.capture.atoms import Parts
-from nbresume.capture.tables import MARSHAL
+from nbresume.capture.atoms import ATOM_BYTES, Parts
+from nbresume.capture.tables import LEAVES, MARSHAL, TEXTS
 
 BOXES = frozenset({list, tuple, dict, set, frozenset})
 _SORTABLE = ({int}, {str}, {bytes})
 
 
-def box_token(value: Any, kind: type, kinds: set[type]) -> bytes:
-    """Return the token of a container that holds only leaves, of these kinds."""
+def leaves_of(value: Any, kind: type) -> tuple[bytes, list[Any]] | None:
+    """Return the token of a container of leaves and the long texts in it.
+
+    None for any other container.
+    """
+    for first in value:
+        # what holds others mostly begins with one: a look at all takes its time
+        if type(first) not in LEAVES:
+            return None
+        break
+    kinds = set(map(type, value))
+    if kind is dict:
+        kinds.update(map(type, value.values()))
+    if not kinds <= LEAVES:
+        return None
+    token = _token(value, kind, kinds)
+    if len(token) <= ATOM_BYTES or not kinds & TEXTS:
+        return token, []
+    leaves = chain(value, value.values()) if kind is dict else value
+    return token, [x for x in leaves if type(x) in TEXTS and len(x) > ATOM_BYTES]
+
+
+def _token(value: Any, kind: type, kinds: set[type]) -> bytes:
     if kind is not set and kind is not frozenset:
         return marshal.dumps(value, MARSHAL)
     if kinds in _SORTABLE:

@@ -8,7 +8,7 @@ value becomes a graph of parts; parts in a circle are told apart by what they le
 
 import contextlib
 import marshal
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from nbresume.capture import arrays, definition_parts, denied, lazies
@@ -20,7 +20,7 @@ from nbresume.capture.atoms import (
     tag_of,
     type_name,
 )
-from nbresume.capture.boxes import BOXES, box_kids, box_parts, box_tag, box_token
+from nbresume.capture.boxes import BOXES, box_kids, box_parts, box_tag, leaves_of
 from nbresume.capture.circles import Graph, Ref, join, merged, short, solve
 from nbresume.capture.instances import (
     Plain,
@@ -283,22 +283,13 @@ class _Walk:
             return b"namespace"
         if (kind is not tuple and kind is not frozenset) or len(value) > BIG_ITEMS:
             self._seen().add(value)
-        kinds = set(map(type, value))
-        if kind is dict:
-            kinds.update(map(type, value.values()))
-        if not kinds <= LEAVES:
+        found = leaves_of(value, kind)
+        if found is None:
             return None
-        token = box_token(value, kind, kinds)
-        if len(token) > ATOM_BYTES and kinds & TEXTS:
-            self._reach_texts(value)
-            if kind is dict:
-                self._reach_texts(value.values())
+        token, texts = found
+        for text in texts:
+            self._seen().add(text)
         return short(token)
-
-    def _reach_texts(self, items: Iterable[Any]) -> None:
-        for item in items:
-            if type(item) in TEXTS and len(item) > ATOM_BYTES:
-                self._seen().add(item)
 
     def _parts(self, value: Any) -> Parts:
         kind = type(value)

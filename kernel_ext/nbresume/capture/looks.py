@@ -207,11 +207,11 @@ class Look(Struct, dict=True):
             else self.own.reach()
         )
 
-    @property
-    def types(self) -> set[type]:
+    @cached_property
+    def types(self) -> frozenset[type]:
         """The types of all that it reaches."""
         groups = (*self.own.groups, *self.through.groups)
-        found = set(map(type, self.singles))
+        found = frozenset(map(type, self.singles))
         return found.union(*(map(type, group) for group in groups))
 
     @property

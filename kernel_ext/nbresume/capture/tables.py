@@ -80,10 +80,9 @@ class Blocked(Struct, frozen=True):
     kinds: AbstractSet[type]
     """The types of objects that exist once in a process."""
 
-    def is_among(self, dicts: list[Any]) -> bool:
-        """Say whether the namespace is one of these dicts."""
-        size = len(self.namespace)
-        if size not in map(len, dicts):
+    def is_among(self, dicts: Iterable[Any], lengths: list[int]) -> bool:
+        """Say whether the namespace is one of these dicts, by all their lengths."""
+        if len(self.namespace) not in lengths:
             return False
         return any(one is self.namespace for one in dicts)
 
@@ -187,7 +186,7 @@ class _Levels:
         """Return the items of all these containers: the next level, kind by kind."""
         lengths = boxes.lengths()
         self._room -= sum(lengths)
-        if self._room < 0:
+        if self._room < 0 or self._blocked.is_among(boxes.dicts, lengths):
             raise _NoTableError
         flat = chain.from_iterable
         dicts = [*chain(boxes.dicts, boxes.attributes)]
@@ -246,8 +245,6 @@ class _Levels:
 
     def _see(self, groups: list[list[Any]]) -> None:
         """Note the identities in a level; others are seen when they are walked."""
-        if self._blocked.is_among(groups[_DICT]):
-            raise _NoTableError
         self.made.visits += groups[_LIST:]
         self.made.seen += [groups[at] for at in (_LIST, _DICT, _OBJECT, _SLOTTED)]
         self.made.seen.append([x for x in groups[_TUPLE] if len(x) > BIG_ITEMS])

@@ -6,7 +6,6 @@ Positions, comments, parentheses, quotes and type comments are no part of it.
 
 import ast
 import warnings
-from collections.abc import Iterator
 
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
@@ -32,25 +31,37 @@ def printed(node: ast.AST) -> str:
         if isinstance(part, str):
             out.append(part)
         else:
-            todo.extend(reversed(list(_parts(part))))
+            parts = _parts(part)
+            parts.reverse()
+            todo += parts
     return "".join(out)
 
 
-def _parts(node: ast.AST) -> Iterator[ast.AST | str]:
-    yield f"{type(node).__name__}("
-    for name, written in ast.iter_fields(node):
-        value = _normal(node, written)
+def _parts(node: ast.AST) -> list[ast.AST | str]:
+    # each cell is printed before it runs: a list of texts, and no call for each of them
+    parts: list[ast.AST | str] = [f"{type(node).__name__}("]
+    keeps_absent = isinstance(node, ast.Constant | ast.MatchSingleton)
+    is_text = isinstance(node, ast.JoinedStr | ast.FormattedValue)
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if is_text:
+            value = _normal(node, value)
         # Pythons differ in whether an absent field is None, empty or not there
-        if name in _IGNORED or (not _is_constant(node) and value in (None, [])):
+        if name in _IGNORED or (not keeps_absent and value in (None, [])):
             continue
-        yield f"{name}="
-        yield from _field(value)
-        yield ";"
-    yield ")"
-
-
-def _is_constant(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant | ast.MatchSingleton)
+        parts.append(f"{name}=")
+        if isinstance(value, ast.AST):
+            parts.append(value)
+        elif isinstance(value, list):
+            parts.append("[")
+            for item in value:
+                parts += (item if isinstance(item, ast.AST) else _constant(item), ",")
+            parts.append("]")
+        else:
+            parts.append(_constant(value))
+        parts.append(";")
+    parts.append(")")
+    return parts
 
 
 def _normal(node: ast.AST, value: object) -> object:
@@ -60,19 +71,6 @@ def _normal(node: ast.AST, value: object) -> object:
         # an f-string as the value prints itself; as the format, an empty one is none
         return value if value is node.value or _merged(value) else None
     return value
-
-
-def _field(value: object) -> Iterator[ast.AST | str]:
-    if isinstance(value, ast.AST):
-        yield value
-    elif isinstance(value, list):
-        yield "["
-        for item in value:
-            yield item if isinstance(item, ast.AST) else _constant(item)
-            yield ","
-        yield "]"
-    else:
-        yield _constant(value)
 
 
 def _merged(node: ast.JoinedStr) -> list[ast.expr]:
