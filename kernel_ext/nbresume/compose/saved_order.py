@@ -1,20 +1,42 @@
 """Notebook order as a kernel and a server know it: the saved file's."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
 from nbresume.plan import auto
-from nbresume.plan.notebook import Cell
+from nbresume.plan.notebook import NAMED, Cell
 from nbresume.run.journal import Journal
 from nbresume.run.naming import owner_of
-from nbresume.run.order import Order
+from nbresume.run.order import GrowingOrder, Order
 from nbresume.run.ports import World
+
+_Read = Callable[[Sequence[Any]], Sequence[Cell]]
+
+
+class _Known(Struct):
+    """An order that was made, and what of."""
+
+    given: Sequence[Any]
+    count: int
+    """So much of what is given stands in it."""
+    auto: bool | None
+    is_auto: bool
+    """Every cell in it is a step: which ones can be is known of all cells together."""
+    growing: GrowingOrder
 
 
 class SavedOrder:
-    """Notebook order as it is known now; made anew only when the cells are others."""
+    """Notebook order as it is known now; made anew only when the cells are others.
+
+    A list that is given again has at most grown: what is new in it is added.
+    """
 
     def __init__(self, world: World, journal: Journal) -> None:
         self._world = world
         self._journal = journal
-        self._known: tuple[tuple[Cell, ...], bool | None, Order] | None = None
+        self._known: _Known | None = None
         self.auto: bool | None = None
         """Whether every cell is a step; None: as the notebook's own text says."""
 
@@ -27,30 +49,42 @@ class SavedOrder:
 
         A name that several cells carry stands where the cell stands that ran it.
         """
-        cells = self._world.notebook.cells()
-        if cells is None:
-            return _by_first_intents(self._journal)
-        now = (tuple(cells), self.auto)
-        if self._known is None or self._known[:2] != now:
-            if auto.switched(cells) if self.auto is None else self.auto:
-                cells = auto.with_steps(cells)
-            self._known = (*now, Order.of(cells, "the saved notebook"))
-        state = self._journal.state
-        return self._known[2].owned(lambda name: owner_of(name, state))
+        cells, state = self._world.notebook.cells(), self._journal.state
+        if cells is not None:
+            order = self._order_of(cells, list, "the saved notebook", knows_plain=True)
+            return order.owned(lambda name: owner_of(name, state))
+        source = "the order in which steps first ran"
+        first = state.index.first_intents()
+        return self._order_of(first, _as_cells, source, knows_plain=False)
+
+    def _order_of(
+        self, given: Sequence[Any], read: _Read, source: str, *, knows_plain: bool
+    ) -> Order:
+        known = self._known
+        if known is None or not self._grow(known, given, read):
+            cells = read(given)
+            switched = auto.switched(cells) if self.auto is None else self.auto
+            is_auto = switched and knows_plain
+            growing = GrowingOrder(source, knows_plain=knows_plain)
+            growing.add(auto.with_steps(cells) if is_auto else cells)
+            known = _Known(given, len(cells), self.auto, is_auto, growing)
+            self._known = known
+        return known.growing.order
+
+    def _grow(self, known: _Known, given: Sequence[Any], read: _Read) -> bool:
+        """Add what is new to a known order; False if it has to be made anew."""
+        if given is not known.given or self.auto != known.auto:
+            return False
+        new = read(given[known.count :])
+        if new and (known.is_auto or auto.switched(new)):
+            return False
+        known.growing.add(new)
+        known.count += len(new)
+        return True
 
 
-def _by_first_intents(journal: Journal) -> Order:
-    histories = sorted(
-        journal.state.steps.values(), key=lambda history: history.first_revision
-    )
-    found = [
-        Cell(
-            cell_id=h.attempt.intent.cell_id if h.attempt else f"step:{h.name}",
-            source="",
-            step=h.name,
-            text_digest="",
-        )
-        for h in histories
+def _as_cells(first_intents: Sequence[tuple[str, str]]) -> list[Cell]:
+    return [
+        Cell(cell_id=cell or f"{NAMED}{step}", source="", step=step, text_digest="")
+        for step, cell in first_intents
     ]
-    source = "the order in which steps first ran"
-    return Order.of(found, source, knows_plain=False)

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -154,21 +154,37 @@ class SavedNotebook(Struct):
     """It was waited for, and did not become whole: it is not waited for again."""
     _were_saved: set[str] = field(default_factory=set)
     """Ids of all cells that the file has had: one that it has no more is gone."""
+    _saved_steps: set[str] = field(default_factory=set)
     _noted: list[Cell] = field(default_factory=list)
+    _noted_places: dict[str, int] = field(default_factory=dict)
+    """Cell id, and step name, of each noted cell → its place among them."""
+    _all: list[Cell] | None = None
+    """Those of the file and the noted ones, while neither become others."""
 
     def note(self, cell: Cell) -> None:
         """Take a step that the front end has: until it is saved it stands last."""
-        # typed again, in this cell or in another one: it stands where it stood
-        former = [
-            place
-            for place, noted in enumerate(self._noted)
-            if noted.cell_id == cell.cell_id or noted.step == cell.step
-        ]
         self._read()
-        if former:
-            self._noted[former[0]] = cell
-        elif cell.cell_id not in self._were_saved:
-            self._noted.append(cell)
+        # typed again, in this cell or in another one: it stands where it stood
+        places = [*map(self._noted_places.get, _keys(cell))]
+        former = min((place for place in places if place is not None), default=None)
+        if former is None:
+            if cell.cell_id not in self._were_saved:
+                self._append(cell)
+        elif self._noted[former] != cell:
+            self._noted[former] = cell
+            self._all, self._noted_places = None, {}
+            for place, noted in enumerate(self._noted):
+                self._place(noted, place)
+
+    def _append(self, cell: Cell) -> None:
+        self._place(cell, len(self._noted))
+        self._noted.append(cell)
+        if self._all is not None:
+            self._all += self._unsaved([cell])
+
+    def _place(self, cell: Cell, place: int) -> None:
+        for key in _keys(cell):
+            self._noted_places.setdefault(key, place)
 
     def cells(self) -> list[Cell] | None:
         """Return the code cells in order; None when there is no readable file.
@@ -178,11 +194,16 @@ class SavedNotebook(Struct):
         saved = self._read()
         if saved is None or not self._noted:
             return saved
-        steps = {cell.step for cell in saved if cell.step}
-        return saved + [
+        if self._all is None:
+            self._all = saved + self._unsaved(self._noted)
+        return self._all
+
+    def _unsaved(self, noted: Iterable[Cell]) -> list[Cell]:
+        return [
             cell
-            for cell in self._noted
-            if cell.cell_id not in self._were_saved and cell.step not in steps
+            for cell in noted
+            if cell.cell_id not in self._were_saved
+            and cell.step not in self._saved_steps
         ]
 
     def _read(self) -> list[Cell] | None:
@@ -205,6 +226,8 @@ class SavedNotebook(Struct):
                 found = parse_notebook(Path(self.path).read_bytes())
                 self._cells, self._stamp = _with_ids(found), stamp
                 self._were_saved |= {cell.cell_id for cell in self._cells}
+                self._saved_steps = {cell.step for cell in self._cells if cell.step}
+                self._all = None
         except OSError:
             # not saved yet: the order comes from the records, and the view says so
             return True
@@ -215,6 +238,10 @@ class SavedNotebook(Struct):
     def exists(self, path: str) -> bool:
         """Say whether another notebook's file is (still) there."""
         return bool(path) and Path(path).exists()
+
+
+def _keys(cell: Cell) -> tuple[str, str]:
+    return f"cell {cell.cell_id}", f"step {cell.step}"
 
 
 def _with_ids(cells: list[Cell]) -> list[Cell]:

@@ -25,8 +25,10 @@ class _Facts(Struct, frozen=True):
     """States of the process that its commit changed."""
     files: frozenset[str] = frozenset()
     """Files and folders that it made, moved, removed or added to."""
+    cell: str = ""
+    """Cell that it ran in last; "" if it never began."""
     cells: frozenset[str] = frozenset()
-    """Cells that it ran in last, and was committed in."""
+    """That one, and the one that it was committed in."""
     idempotency_key: str = ""
     is_unsettled: bool = False
     """Its newest attempt has no commit."""
@@ -46,6 +48,8 @@ class RunIndex:
         self._of_key = defaultdict[str, dict[str, None]](dict)
         self._of_lowered = defaultdict[str, dict[str, None]](dict)
         self._unsettled: dict[str, None] = {}
+        self._first: list[tuple[str, str]] | None = []
+        """(step, cell) in the order of first intents; None: not as it was any more."""
         for step in steps:
             self.note(step)
 
@@ -58,6 +62,21 @@ class RunIndex:
         if history is not None:
             self._facts[step] = facts = _facts_of(history)
             self._add(step, facts)
+        self._stand(step, known)
+
+    def _stand(self, step: str, former: _Facts | None) -> None:
+        """Keep the order of first intents: most steps are new, or where they were."""
+        first, now = self._first, self._facts.get(step)
+        if first is None:
+            return
+        if now is None or (former is not None and former.cell != now.cell):
+            self._first = None
+        elif former is None:
+            last = self._steps[first[-1][0]].first_revision if first else -1
+            if self._steps[step].first_revision > last:
+                first.append((step, now.cell))
+            else:
+                self._first = None
 
     def _add(self, step: str, facts: _Facts) -> None:
         for name in facts.names:
@@ -125,6 +144,16 @@ class RunIndex:
         found = [self._steps[step] for step in self._of_lowered.get(lowered, ())]
         return sorted(found, key=lambda history: history.first_revision)
 
+    def first_intents(self) -> list[tuple[str, str]]:
+        """Return (step, cell that it ran in last), in the order of first intents.
+
+        The list grows at its end while nothing else changes; then it is another one.
+        """
+        if self._first is None:
+            found = sorted(self._facts, key=lambda s: self._steps[s].first_revision)
+            self._first = [(step, self._facts[step].cell) for step in found]
+        return self._first
+
     def has_key(self, idempotency_key: str) -> bool:
         """Say whether the newest attempt of a step has this idempotency key."""
         return bool(self._of_key.get(idempotency_key))
@@ -137,9 +166,10 @@ class RunIndex:
 
 def _facts_of(history: StepHistory) -> _Facts:
     attempt, commit = history.attempt, history.left()
-    cells = {attempt.intent.cell_id} if attempt else set[str]()
+    cell = attempt.intent.cell_id if attempt else ""
     facts = _Facts(
-        cells=frozenset(cells),
+        cell=cell,
+        cells=frozenset({cell} if attempt else ()),
         idempotency_key=attempt.intent.idempotency_key if attempt else "",
         is_unsettled=attempt is not None and attempt.outcome is not Outcome.COMMITTED,
     )

@@ -1,7 +1,7 @@
 """Notebook order: which cell and which step stands where."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -16,15 +16,17 @@ NOWHERE: Final = -1
 class Order(Struct, frozen=True):
     """Notebook order: where each cell and each step stands."""
 
-    cells: tuple[Cell, ...]
+    cells: Sequence[Cell]
     source: str
     """Where the order comes from, for people."""
     place_of_cell: Mapping[str, int]
-    place_of_step: Mapping[str, int]
+    place_of_step: dict[str, int] | ChainMap[str, int]
     text_of_cell: Mapping[str, str]
-    cells_of_name: Mapping[str, tuple[str, ...]]
-    """Step name in lower case → the cells that carry it."""
-    twins: tuple[str, ...]
+    cells_of_text: Mapping[str, Sequence[str]]
+    """Digest of a text → the cells that have it."""
+    places_of_name: Mapping[str, Sequence[int]]
+    """Step name in lower case → where the cells stand that carry it."""
+    twins: Mapping[str, None]
     """Names that several cells carry."""
     knows_plain: bool
     """False: only steps are known, plain cells stand nowhere."""
@@ -32,22 +34,9 @@ class Order(Struct, frozen=True):
     @classmethod
     def of(cls, cells: list[Cell], source: str, *, knows_plain: bool = True) -> "Order":
         """Return the order of these cells."""
-        steps: dict[str, int] = {}
-        carriers = defaultdict[str, list[str]](list)
-        for place, cell in enumerate(cells):
-            if cell.step:
-                steps.setdefault(cell.step, place)
-                carriers[cell.step.lower()].append(cell.cell_id)
-        return cls(
-            cells=tuple(cells),
-            source=source,
-            place_of_cell={c.cell_id: i for i, c in enumerate(cells) if c.cell_id},
-            place_of_step=steps,
-            text_of_cell={c.cell_id: c.text_digest for c in cells if c.cell_id},
-            cells_of_name={name: tuple(ids) for name, ids in carriers.items()},
-            twins=tuple(name for name, ids in carriers.items() if len(ids) > 1),
-            knows_plain=knows_plain,
-        )
+        growing = GrowingOrder(source, knows_plain=knows_plain)
+        growing.add(cells)
+        return growing.order
 
     def cell_place(self, cell_id: str) -> int:
         """Return the place of a cell; NOWHERE if it is not in the notebook."""
@@ -59,7 +48,13 @@ class Order(Struct, frozen=True):
 
     def spelled(self, lowered: str) -> tuple[str, ...]:
         """Return the cells that carry a step name, whatever its case."""
-        return self.cells_of_name.get(lowered, ())
+        places = self.places_of_name.get(lowered, ())
+        return tuple(self.cells[place].cell_id for place in places)
+
+    def named(self, step: str) -> list[Cell]:
+        """Return the cells of a step, as its name is written."""
+        places = self.places_of_name.get(step.lower(), ())
+        return [self.cells[place] for place in places if self.cells[place].step == step]
 
     def owned(self, owner: Callable[[str], str]) -> "Order":
         """Return the order in which a name that several cells carry is its owner's.
@@ -78,7 +73,8 @@ class Order(Struct, frozen=True):
         """Return the order with this step at this place."""
         if self.place_of_step.get(step) == place:
             return self
-        return replace(self, place_of_step={**self.place_of_step, step: place})
+        # no copy: this is asked for each new step of a notebook that was not saved
+        return replace(self, place_of_step=ChainMap({step: place}, self.place_of_step))
 
     def stand(
         self, cells: Iterable[tuple[str, str]], *, after: int, before: int
@@ -97,3 +93,49 @@ class Order(Struct, frozen=True):
             and after <= self.cell_place(cell) < before
             for cell, text in cells
         )
+
+
+class GrowingOrder:
+    """Notebook order to which cells are added at its end, at the cost of those alone.
+
+    The orders that it gave out share its tables: who holds one finds the new cells in
+    it, below all that stood there before.
+    """
+
+    def __init__(self, source: str, *, knows_plain: bool = True) -> None:
+        self._cells: list[Cell] = []
+        self._steps: dict[str, int] = {}
+        self._places: dict[str, int] = {}
+        self._texts: dict[str, str] = {}
+        self._of_text: dict[str, list[str]] = {}
+        self._of_name: dict[str, list[int]] = {}
+        self._twins: dict[str, None] = {}
+        self.order = Order(
+            cells=self._cells,
+            source=source,
+            place_of_cell=self._places,
+            place_of_step=self._steps,
+            text_of_cell=self._texts,
+            cells_of_text=self._of_text,
+            places_of_name=self._of_name,
+            twins=self._twins,
+            knows_plain=knows_plain,
+        )
+
+    def add(self, cells: Iterable[Cell]) -> None:
+        """Let these cells follow."""
+        for cell in cells:
+            place = len(self._cells)
+            self._cells.append(cell)
+            if cell.step:
+                self._steps.setdefault(cell.step, place)
+                lowered = cell.step.lower()
+                carriers = self._of_name.setdefault(lowered, [])
+                carriers.append(place)
+                if len(carriers) > 1:
+                    self._twins[lowered] = None
+            if cell.cell_id:
+                self._places[cell.cell_id] = place
+                self._texts[cell.cell_id] = cell.text_digest
+            if cell.text_digest:
+                self._of_text.setdefault(cell.text_digest, []).append(cell.cell_id)

@@ -69,7 +69,10 @@ class Notebook(Protocol):
         """Name for people: the file name, or the name given to the run."""
 
     def cells(self) -> list[Cell] | None:
-        """Return the code cells in order; None when they cannot be known."""
+        """Return the code cells in order; None when they cannot be known.
+
+        While it is the same list, it has at most grown at its end.
+        """
 
     def note(self, cell: Cell) -> None:
         """Take a step that the front end has, so that it counts before it is saved."""

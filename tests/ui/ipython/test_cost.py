@@ -80,6 +80,41 @@ def test_a_late_step_costs_what_an_early_one_does(shell, counted):
     assert of(LATE, "call") == pytest.approx(of(EARLY, "call"), rel=0.02)
 
 
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_a_late_step_executes_what_an_early_one_does(shell, is_saved):
+    """Instructions of Python are counted: a loop over all steps would be seen."""
+    if is_saved:
+        shell.save(*CELLS)
+    assert shell.run("k = 1", "k").ok
+
+    def instructions(number):
+        found = Counter()
+
+        def seen(frame, event, _argument):
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+            found[event] += 1
+            return seen
+
+        before = sys.gettrace()
+        sys.settrace(seen)
+        try:
+            assert shell.run(CELLS[number], f"c{number}").ok
+        finally:
+            sys.settrace(before)
+        return found["opcode"]
+
+    costs = [
+        instructions(number)
+        if number in {*EARLY, *LATE}
+        else shell.run(code, f"c{number}")
+        for number, code in enumerate(CELLS)
+    ]
+    early, late = (median(costs[n] for n in steps) for steps in (EARLY, LATE))
+
+    assert early > 0
+    assert late == pytest.approx(early, rel=0.02)
+
+
 def test_a_step_goes_through_all_names_three_times(shell, monkeypatch):
     """Before its cell, before its body and after it: with many names that is dear."""
     shell.save(*CELLS)

@@ -61,6 +61,7 @@ def said(index: RunIndex) -> dict:
         "keys": {key: index.has_key(key) for key in ("k1", "k2")},
         "unsettled": [history.name for history in index.unsettled()],
         "process": index.process_states(),
+        "first": list(index.first_intents()),
     }
 
 
@@ -71,9 +72,13 @@ def test_it_follows_each_record(told):
     assert said(state.index) == said(RunIndex({}))
 
     for revision, record in enumerate(told):
+        first = state.index.first_intents()
+        before = list(first)
         state.apply(record, revision=revision, digest="", epoch=1, at=AT)
 
         assert said(state.index) == said(RunIndex(state.steps))
+        if state.index.first_intents() is first:
+            assert first[: len(before)] == before
 
 
 def test_a_commit_that_is_recalled_counts():
@@ -92,3 +97,25 @@ def test_a_commit_that_is_recalled_counts():
     state.recall(COMMITTED.step, commit)
 
     assert state.index.committing(name) == [COMMITTED.step]
+
+
+def test_the_list_of_first_intents_only_grows():
+    """While steps are new, or run in the cell that they ran in; else it is another."""
+    state = RunState()
+    first = state.index.first_intents()
+
+    def ran(step, cell):
+        record = with_fields(INTENT, step=step, cell_id=cell)
+        state.apply(record, revision=state.revision + 1, digest="", epoch=1, at=AT)
+        return state.index.first_intents()
+
+    assert ran("a", "c1") is first
+    assert ran("b", "c2") is first
+    assert ran("a", "c1") is first
+    assert first == [("a", "c1"), ("b", "c2")]
+
+    moved = ran("a", "c3")
+
+    assert moved is not first
+    assert moved == [("a", "c3"), ("b", "c2")]
+    assert first == [("a", "c1"), ("b", "c2")]

@@ -386,8 +386,8 @@ def _raised(result: ExecutionResult | None) -> BaseException | None:
 def _saved_as(order: Order, step: str | None, digest: str) -> str:
     """Return the id under which notebook order has a cell; "" if it is not sure."""
     if step:
-        named = [c for c in order.cells if c.step == step]
+        named = order.named(step)
         equal = [c for c in named if c.text_digest == digest]
         return next((c.cell_id for c in (*equal, *named)), "")
-    same = [c.cell_id for c in order.cells if c.text_digest == digest]
+    same = order.cells_of_text.get(digest, ())
     return same[0] if len(same) == 1 else ""
