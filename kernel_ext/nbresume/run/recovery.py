@@ -15,7 +15,7 @@ from nbresume.model.effects import doubtful_keys, open_keys
 from nbresume.model.histories import Attempt, StepHistory
 from nbresume.model.progress import has_advanced
 from nbresume.model.records import Resolution
-from nbresume.model.states import Claimant, State, state_of
+from nbresume.model.states import Claimant, Outcome, State, state_of
 from nbresume.model.values import How
 from nbresume.run import settling
 from nbresume.run.claims import Claims
@@ -94,8 +94,10 @@ class Recovery:
         """Return the state of a step by records and liveness alone."""
         if history is None:
             return State.NEW
-        attempt = history.attempt
-        claimant = self.claimant(attempt) if attempt else Claimant.GONE
+        attempt, claimant = history.attempt, Claimant.GONE
+        if attempt is not None and attempt.outcome is Outcome.OPEN:
+            # the system is asked, and no other attempt's state depends on the answer
+            claimant = self.claimant(attempt)
         state = self._state_of(history, claimant)
         if history.is_left_out and state in _MAY_BE_LEFT_OUT:
             return State.NOT_TAKEN

@@ -4,7 +4,7 @@ import json
 
 import msgspec
 import pytest
-from unit.run.fakes import Lab
+from unit.run.fakes import FakeLiveness, Lab
 from unit.run.views import GOLDEN, TOLD
 from unit.run.write_goldens import (
     FOLDER,
@@ -194,6 +194,25 @@ def test_a_view_reads_no_payload_and_no_namespace():
         del lab.backend.files[key]
 
     assert lab.inspect(k.run_id).view().steps == k.view().steps
+
+
+def test_a_view_asks_whether_a_process_lives_for_open_attempts_only(monkeypatch):
+    """With a hundred committed steps it would ask the system a hundred times."""
+    lab = Lab(**{f"c{n}": f"%%step s{n}\nx{n} = 1" for n in range(100)})
+    k = lab.kernel()
+    k.go()
+    k = k.restart()
+    asked = []
+    alive = FakeLiveness.is_alive
+
+    def counted(self, writer):
+        asked.append(writer)
+        return alive(self, writer)
+
+    monkeypatch.setattr(FakeLiveness, "is_alive", counted)
+
+    assert k.view().headline.startswith("100 of 100 steps locked")
+    assert len(asked) < 5
 
 
 def test_a_step_whose_input_has_no_maker_above_will_run():
