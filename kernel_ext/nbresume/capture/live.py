@@ -80,10 +80,10 @@ class Live(Known):
 
     def tidy(self) -> None:
         """Let names wait no more that have got a value of their own."""
-        for name in (*self.pending, *self.unkept):
-            if name in self.namespace:
-                self.pending.drop(name)
-                self.unkept.pop(name, None)
+        bound = self.namespace.keys()
+        for name in (*self.pending.among(bound), *(bound & self.unkept.keys())):
+            self.pending.drop(name)
+            self.unkept.pop(name, None)
 
     def load_all(self, names: Iterable[str]) -> None:
         """Load all of these names that wait."""

@@ -7,10 +7,9 @@ names follows from what moved, and costs nothing for those that did not.
 
 import types
 from collections.abc import MutableMapping
-from itertools import compress, islice
-from operator import is_, is_not
 from typing import Any
 
+from nbresume.capture.addresses import Row, row_of
 from nbresume.capture.atoms import SCALARS, importable, is_atom
 from nbresume.capture.touched import is_users
 
@@ -22,7 +21,11 @@ class NameTable:
 
     def __init__(self, namespace: MutableMapping[str, Any]) -> None:
         self._namespace = namespace
-        self._known: dict[str, Any] = {}
+        self._keys: list[Any] = []
+        self._row = row_of(())
+        """The values at these keys, as they stood at the last `refresh`."""
+        self._doubtful: dict[str, None] = {}
+        """Names of which it does not tell: what was held of them is held no more."""
         self.users: dict[str, Any] = {}
         """The names of the user and their values."""
         self.compound: dict[str, Any] = {}
@@ -37,28 +40,49 @@ class NameTable:
 
     def refresh(self) -> tuple[list[str], list[str]]:
         """Return which names of the user were bound, and which were removed, since."""
-        known, now = self._known, dict(self._namespace)
-        if len(known) <= len(now) and all(map(is_, known, now)):
-            values = now.values()
-            moved = [*compress(known, map(is_not, known.values(), values))]
-            moved += islice(now, len(known), None)
-            lost: list[str] = []
-        else:
-            moved = [n for n, v in now.items() if known.get(n, _NOTHING) is not v]
-            lost = [n for n in known if n not in now]
-        self._known = now
-        moved = [name for name in moved if is_users(name)]
-        lost = [name for name in lost if name in self.users]
+        namespace, users = self._namespace, self.users
+        maybe = self._maybe_moved([*namespace], row_of(namespace.values()))
+        lost = [
+            name
+            for name in (users if maybe is None else maybe)
+            if name not in namespace and name in users
+        ]
+        moved = {
+            name: value
+            for name in (self._keys if maybe is None else maybe)
+            if (value := namespace.get(name, _NOTHING)) is not users.get(name, _NOTHING)
+            and value is not _NOTHING
+            and is_users(name)
+        }
         for name in lost:
             self._drop(name)
-        for name in moved:
-            self._take(name, now[name])
-        return moved, lost
+        self._doubtful.clear()
+        for name, value in moved.items():
+            self.note(name, value)
+        return [*moved], lost
+
+    def _maybe_moved(self, keys: list[Any], row: Row) -> list[Any] | None:
+        """Return the keys whose values are others, or new; None if it may be any.
+
+        Threads may bind names between the lists that are compared: whoever asks has a
+        look at the present value of each.
+        """
+        former, former_keys = self._row, self._keys
+        self._keys, self._row = keys, row
+        new = keys[len(former_keys) :]
+        if new:
+            del keys[len(former_keys) :]
+        is_grown = keys == former_keys and type(row) is type(former)
+        keys += new
+        if not is_grown or len(row) != len(keys):
+            return None
+        moved = [keys[place] for place in former.others_in(row)]
+        return [*dict.fromkeys((*moved, *new, *self._doubtful))]
 
     def note(self, name: str, value: Any) -> None:
         """Take up the present value of one name."""
-        self._known[name] = value
         if is_users(name):
+            self._doubtful[name] = None
             self._take(name, value)
 
     def bind(self, name: str, value: Any) -> None:
@@ -68,13 +92,13 @@ class NameTable:
 
     def unbind(self, name: str) -> bool:
         """Take a name's value away; return whether it had one."""
-        self._known.pop(name, None)
+        self._doubtful[name] = None
         self._drop(name)
         return self._namespace.pop(name, None) is not None
 
     def classify(self, name: str) -> None:
         """Look once more whether an import finds a name's value: modules change."""
-        self._take(name, self._namespace[name])
+        self._take(name, self.users[name])
 
     def _take(self, name: str, value: Any) -> None:
         self._drop(name)

@@ -7,6 +7,7 @@ everything but its value can be asked; whoever needs the value has it loaded onc
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from msgspec import Struct
@@ -37,6 +38,10 @@ class PendingNames:
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+    def among(self, names: AbstractSet[str]) -> AbstractSet[str]:
+        """Return those of these names that wait."""
+        return names & self._waiting.keys()
 
     def add(self, name: str, pending: Pending) -> None:
         """Let a name wait."""

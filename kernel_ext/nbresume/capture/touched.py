@@ -27,8 +27,10 @@ _GLOBAL_OPS = frozenset(
 
 
 @lru_cache(maxsize=65536)
-def is_users(name: str) -> bool:
-    """Say whether a name of the namespace belongs to the user, not to IPython."""
+def is_users(name: object) -> bool:
+    """Say whether a key of the namespace is a name, the user's and not IPython's."""
+    if not isinstance(name, str):
+        return False  # no code can name what was put there
     if name in _IPYTHON or (name.startswith("__") and name.endswith("__")):
         return False
     history = name.removeprefix("_i") if name.startswith("_i") else name[1:]

@@ -185,3 +185,15 @@ def test_a_step_that_loads_a_name_has_not_written_it(restarted):
     session = restarted.ip._nbresume.session
 
     assert "other" not in session.journal.state.commit("h").record.outputs
+
+
+def test_the_keys_of_the_namespace_stay_where_they_are(restarted):
+    """While names wait; else every replay would look at all names one by one."""
+    before = [*restarted.ip.user_ns]
+    assert "__getattr__" in before
+    for i, text in enumerate(STEPS):
+        assert restarted.run(text, f"c{i}").ok
+    after = [*restarted.ip.user_ns]
+
+    assert after[: len(before)] == before
+    assert all(name.startswith("_i") for name in after[len(before) :])

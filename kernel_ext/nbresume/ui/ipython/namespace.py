@@ -69,10 +69,12 @@ class LazyNamespace:
     def update(self, live: Live) -> None:
         """Hang the net if something waits or was not kept; else take it down."""
         self._live = live
-        self._down()
         live.tidy()
         if not live.pending and not live.unkept:
+            self._down()
             return
+        # Set where they stand: a key that comes and goes would have all names of the
+        # namespace be looked at one by one.
         namespace = self._shell.user_ns
         namespace["__builtins__"] = LazyBuiltins(live)
         namespace["__getattr__"] = self._getattr
