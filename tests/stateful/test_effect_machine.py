@@ -5,6 +5,7 @@ The judge is the outside: a ledger of calls, and what people have allowed.
 
 from collections import Counter
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -223,5 +224,12 @@ class EffectMachine(RuleBasedStateMachine):
             assert value in known | self.given
 
 
+@pytest.mark.long
+class TestManyEffects(EffectMachine.TestCase):
+    """As many as it takes minutes to look for."""
+
+    settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+
+
 TestEffects = EffectMachine.TestCase
-TestEffects.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestEffects.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)

@@ -7,6 +7,7 @@ namespace, and remembers which texts a step was committed with.
 import ast
 import builtins
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -385,7 +386,14 @@ class RunMachine(RuleBasedStateMachine):
                 undecided[record.step] = record.attempt
 
 
+@pytest.mark.long
+class TestManyRuns(RunMachine.TestCase):
+    """As many as it takes minutes to look for."""
+
+    settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
 TestRunMachine = RunMachine.TestCase
 TestRunMachine.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None
+    max_examples=15, stateful_step_count=25, deadline=None
 )

@@ -8,6 +8,7 @@ import ast
 import builtins
 import copy
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -204,7 +205,12 @@ class TravelMachine(RuleBasedStateMachine):
         self.kernel.session.stepper.stands_at = None
 
 
-TravelMachine.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None
-)
+@pytest.mark.long
+class TestManyTravels(TravelMachine.TestCase):
+    """As many as it takes minutes to look for."""
+
+    settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
 TestTravel = TravelMachine.TestCase
+TestTravel.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)

@@ -1,5 +1,6 @@
 """The plan says before what Run All does: nothing surprising ever runs."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit.run.fakes import Lab
@@ -56,12 +57,28 @@ def test_nothing_is_planned_where_nothing_changed():
     assert planned == {"g"} == set(k.go())
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    edits=st.lists(st.sampled_from(sorted(EDITS)), min_size=1, max_size=3, unique=True)
+SOME_EDITS = st.lists(
+    st.sampled_from(sorted(EDITS)), min_size=1, max_size=3, unique=True
 )
+
+
+@settings(max_examples=15, deadline=None)
+@given(edits=SOME_EDITS)
 def test_run_all_runs_what_the_plan_said(edits):
     """What ran was said; what was said and did not run was only said to be possible."""
+    check_the_plan(edits)
+
+
+@pytest.mark.long
+@settings(max_examples=60, deadline=None)
+@given(edits=SOME_EDITS)
+def test_many_run_alls_run_what_the_plan_said(edits):
+    """The same, for more edits than `make test` has time for."""
+    check_the_plan(edits)
+
+
+def check_the_plan(edits):
+    """Edit a notebook, ask for the plan, run everything and compare."""
     lab = lab_with_all()
     for edit in edits:
         EDITS[edit](lab)
