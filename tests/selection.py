@@ -95,7 +95,13 @@ BY_HAND = {
 }
 """Long tests that `make every` alone runs."""
 BROWSED = 3
-"""One of so many long tests in a browser."""
+"""One of so many long tests in a browser …"""
+ALWAYS = {
+    "test_both_see_one_run",
+    "test_it_dies_while_a_step_runs[server]",
+    "test_two_windows",
+}
+"""… and these cases, which `make test` has no time for."""
 EVERY = bool(os.environ.get("EVERY_CASE"))
 
 
@@ -115,6 +121,8 @@ def is_drawn(item) -> bool:
     name = item.originalname
     if name in BY_HAND:
         return False
+    if item.name in ALWAYS:
+        return True
     is_browsed = item.path.parent.name == "browser"
     among = BROWSED if is_browsed else DRAWN.get(name, 1)
     return zlib.crc32(item.name.encode()) % among == 0
