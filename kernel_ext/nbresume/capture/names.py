@@ -6,7 +6,7 @@ names follows from what moved, and costs nothing for those that did not.
 """
 
 import types
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping
 from typing import Any
 
 from nbresume.capture.addresses import Row, row_of
@@ -41,7 +41,9 @@ class NameTable:
     def refresh(self) -> tuple[list[str], list[str]]:
         """Return which names of the user were bound, and which were removed, since."""
         namespace, users = self._namespace, self.users
-        maybe = self._maybe_moved([*namespace], row_of(namespace.values()))
+        # what a thread takes up from here on is doubtful at the next look
+        doubtful, self._doubtful = self._doubtful, {}
+        maybe = self._maybe_moved([*namespace], row_of(namespace.values()), doubtful)
         lost = [
             name
             for name in (users if maybe is None else maybe)
@@ -56,12 +58,13 @@ class NameTable:
         }
         for name in lost:
             self._drop(name)
-        self._doubtful.clear()
         for name, value in moved.items():
             self.note(name, value)
         return [*moved], lost
 
-    def _maybe_moved(self, keys: list[Any], row: Row) -> list[Any] | None:
+    def _maybe_moved(
+        self, keys: list[Any], row: Row, doubtful: Iterable[str]
+    ) -> list[Any] | None:
         """Return the keys whose values are others, or new; None if it may be any.
 
         Threads may bind names between the lists that are compared: whoever asks has a
@@ -77,7 +80,7 @@ class NameTable:
         if not is_grown or len(row) != len(keys):
             return None
         moved = [keys[place] for place in former.others_in(row)]
-        return [*dict.fromkeys((*moved, *new, *self._doubtful))]
+        return [*dict.fromkeys((*moved, *new, *doubtful))]
 
     def note(self, name: str, value: Any) -> None:
         """Take up the present value of one name."""

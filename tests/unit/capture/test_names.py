@@ -141,6 +141,25 @@ def test_a_name_that_moved_while_it_was_looked_at_is_looked_at_again(monkeypatch
     assert table.refresh()[0] == ["x"]
 
 
+def test_a_name_that_is_taken_up_while_others_are_looked_at_stays_doubtful(monkeypatch):
+    """A thread loads it; its mark must outlive the look that did not see it."""
+    monkeypatch.setattr(addresses, "_MANY", 0)
+    namespace = {"a": 1, "x": [1]}
+    table = NameTable(namespace)
+    table.refresh()
+    rows = NameTable._maybe_moved
+
+    def meanwhile(self, *lists):
+        maybe = rows(self, *lists)
+        table.note("x", namespace["x"])
+        return maybe
+
+    monkeypatch.setattr(NameTable, "_maybe_moved", meanwhile)
+    table.refresh()
+
+    assert "x" in table._doubtful
+
+
 @pytest.mark.parametrize("name", [1, ("a", "b"), None, b"x"])
 def test_a_key_that_is_no_name_is_nobodys(name):
     """No code can say it; the other names are followed as ever."""
