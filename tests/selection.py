@@ -64,7 +64,7 @@ QUICK = {
 }
 """Test whose cases start processes each → how many of the first ones are no long ones.
 
-`make test` takes less than ten minutes by it; `make long` runs the others, all of them.
+`make test` takes about ten minutes by it; `make long` runs the others, all of them.
 """
 DRAWN = {
     "test_28_stopped_while_another_takes_over": 6,
